@@ -1,4 +1,4 @@
-"""Verifies an export of the audit log; needs nothing but Python's standard library.
+"""Verifies an export of the audit log, with only Python's standard library.
 usage: verify_audit.py EXPORT.json [CHECKPOINT_FILE [PUBLIC_KEY_HEX]]     exit code 3: not intact
 """
 import json, sys
@@ -42,7 +42,7 @@ def verify(export, elsewhere, key):
         good = is_signed(bytes.fromhex(signer), bytes.fromhex(what["signature"]), text)
         check(good and signer == (key or signer), f"{where} is not signed by {key or signer}")
         return sha256(text).hexdigest(), signer
-    for end in export.get("removals", []):  # what was removed when it was old
+    for end in export.get("removals", []):  # entries that were removed because of their age
         client, seq = end["client_id"], end["last_seq"]
         _, key = signed(end, REMOVAL, f"{client}: the removal up to {seq}")
         gone[client] = last[client] = seq

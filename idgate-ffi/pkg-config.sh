@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs header, libraries, idgate.pc and the files for CMake below PREFIX, from the folder BUILT. Build first:
-#   cargo build --release -p idgate-ffi && ./idgate-ffi/pkg-config.sh PREFIX target/release
+# Installs the header, the libraries, idgate.pc and the files for CMake into PREFIX, from the folder BUILT.
+# Build first: cargo build --release -p idgate-ffi && ./idgate-ffi/pkg-config.sh PREFIX target/release
 set -euo pipefail
 usage='usage: pkg-config.sh PREFIX BUILT'
 prefix=$(mkdir -p "${1:?$usage}" && cd "$1" && pwd)

@@ -1,9 +1,9 @@
-// The button of age.html, which a Content-Security-Policy wants in a file of its own.
+// The button of age.html, in a file of its own because a Content-Security-Policy forbids inline scripts.
 
 import { verify } from '/idgate.js'
 const element = (id) => document.getElementById(id)
 
-// No dialogue in this browser, or the person closed it: the link, which a QR code can carry as well.
+// Without a dialogue, or when the person closed it, show the link. A QR code can carry the same link.
 const fallback = ({ begun }) => {
   element('link').href = begun.link
   element('link').hidden = false

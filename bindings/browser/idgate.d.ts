@@ -4,13 +4,13 @@ export interface DigitalRequest {
   data: object
 }
 
-/** What your server answers to the start. */
+/** Your server's answer when a verification starts. */
 export interface Begun {
-  /** Your own name of the verification; never the session's. */
+  /** Your own id of the verification, never the session's. */
   id: string
-  /** `dc_api` of the session, as the gateway gave it. */
+  /** The session's `dc_api`, as the gateway returned it. */
   dc_api?: { requests: DigitalRequest[] }
-  /** Whatever your page shows besides: a link, a code, `page_url`. */
+  /** Anything else that your page shows: a link, a code, `page_url`. */
   [more: string]: unknown
 }
 
@@ -21,7 +21,7 @@ export interface StartOptions {
 
 export interface VerificationEvents {
   status: CustomEvent<{ status: string }>
-  /** What the browser said; browsers do not tell why. */
+  /** The browser's error. Browsers do not give the cause. */
   cancelled: CustomEvent<unknown>
   outcome: CustomEvent<unknown>
   failed: CustomEvent<Error>
@@ -34,13 +34,13 @@ export function canAsk(requests?: DigitalRequest[]): boolean
 export class Verification<Outcome = unknown> extends EventTarget {
   constructor(url: string, begun: Begun)
   readonly begun: Begun
-  /** Asks through the browser's own dialogue, in a click; `undefined`: there is none, or it was closed. */
+  /** Opens the browser's dialogue, in a click handler; `undefined` if there is none or it was closed. */
   ask(): Promise<Outcome | undefined>
-  /** Follows what your server tells until the outcome. */
+  /** Follows your server's status events until the outcome. */
   follow(): this
-  /** What came of it, as your server says it. */
+  /** The outcome, as your server reports it. */
   outcome(): Promise<Outcome>
-  /** Follows no more, and closes a dialogue that is open. */
+  /** Stops following, and closes an open dialogue. */
   stop(): void
   addEventListener<Name extends keyof VerificationEvents>(
     name: Name,
@@ -49,10 +49,10 @@ export class Verification<Outcome = unknown> extends EventTarget {
   ): void
 }
 
-/** Begins a verification at your server. */
+/** Starts a verification at your server. */
 export function start<Outcome = unknown>(url: string, options?: StartOptions): Promise<Verification<Outcome>>
 
-/** From the click to the outcome. */
+/** Runs a verification from the click to the outcome. */
 export function verify<Outcome = unknown>(
   url: string,
   options?: StartOptions & { fallback?: (verification: Verification<Outcome>) => void | Promise<void> },

@@ -1,5 +1,5 @@
-// idgate for a page of your own: it begins a verification at your server, asks the wallets that the browser
-// knows, and tells how it goes. It talks to your server alone, which relays (README.md says what it answers).
+// idgate for a page of your own. It starts a verification at your server, asks the wallets that the browser knows,
+// and reports progress. It talks only to your server; README.md says which requests your server answers.
 
 /** @typedef {import('./idgate.js').Begun} Begun */
 
@@ -9,7 +9,7 @@ export function canAsk(requests) {
   return Boolean(allows) && passedOn(requests).length > 0
 }
 
-/** One verification. Events: `status`, `cancelled`, `outcome`, `failed`; each has its `detail`. */
+/** One verification. Emits `status`, `cancelled`, `outcome` and `failed`, each with a `detail`. */
 export class Verification extends EventTarget {
   #url
   #events
@@ -23,8 +23,8 @@ export class Verification extends EventTarget {
   }
 
   /**
-   * Asks through the browser's own dialogue, in a click. Resolves to the outcome, or to `undefined` when there
-   * is no dialogue, or the person closed it: then show the code, the link or the page.
+   * Opens the browser's dialogue; call it in a click handler. Resolves to the outcome, or to `undefined` if there is
+   * no dialogue or the person closed it. Then show the code, the link or the page.
    */
   async ask() {
     const requests = this.begun.dc_api?.requests
@@ -41,7 +41,7 @@ export class Verification extends EventTarget {
       if (this.#dialogue === dialogue) this.#dialogue = undefined
     }
     if (!credential) {
-      // Closed, no wallet, or none that fits: browsers do not tell these apart.
+      // Browsers do not distinguish a closed dialogue, no wallet, and no matching credential.
       if (!dialogue.signal.aborted) this.#tell('cancelled', why)
       return undefined
     }
@@ -50,7 +50,7 @@ export class Verification extends EventTarget {
     return this.outcome()
   }
 
-  /** Follows what your server tells, as server-sent events, until the outcome. */
+  /** Follows your server's status events (server-sent events) until the outcome. */
   follow() {
     if (this.#events) return this
     const events = new EventSource(`${this.#url}/events`)
@@ -64,14 +64,14 @@ export class Verification extends EventTarget {
       this.outcome().catch((error) => this.#tell('failed', error))
     }
     events.addEventListener('end', end)
-    // After most errors browsers connect again; when they give up, the outcome is asked for once.
+    // Browsers reconnect after most errors. When they give up, request the outcome once.
     events.onerror = () => {
       if (events.readyState === EventSource.CLOSED && this.#events === events) end()
     }
     return this
   }
 
-  /** What came of it, as your server says it. */
+  /** The outcome, as your server reports it. */
   async outcome() {
     this.stop()
     const outcome = await call(this.#url)
@@ -79,7 +79,7 @@ export class Verification extends EventTarget {
     return outcome
   }
 
-  /** Follows no more, and closes a dialogue that is open. */
+  /** Stops following, and closes an open dialogue. */
   stop() {
     this.#dialogue?.abort()
     this.#events?.close()
@@ -92,7 +92,7 @@ export class Verification extends EventTarget {
 }
 
 /**
- * Begins a verification at your server: POST `url`, which answers with `id` and what there is to show.
+ * Starts a verification at your server: POST `url`, which answers with `id` and what your page shows.
  * @param {string} url @param {{ body?: unknown, headers?: Record<string, string> }} [options]
  */
 export async function start(url, { body, headers } = {}) {
@@ -101,8 +101,8 @@ export async function start(url, { body, headers } = {}) {
 }
 
 /**
- * From the click to the outcome: the browser's dialogue where there is one, else `fallback` shows the code, the
- * link or the page, and the outcome comes when a wallet has answered.
+ * Runs a verification from the click to the outcome. Without a dialogue, `fallback` shows the code, the link or the
+ * page, and the outcome arrives when a wallet has answered.
  */
 export async function verify(url, { fallback, ...options } = {}) {
   const verification = await start(url, options)
@@ -112,7 +112,7 @@ export async function verify(url, { fallback, ...options } = {}) {
     verification.addEventListener('outcome', ({ detail }) => resolve(detail))
     verification.addEventListener('failed', ({ detail }) => reject(detail))
     verification.follow()
-    // It may take its time, and the outcome does not wait for it; what it cannot show fails all of it.
+    // The outcome does not wait for `fallback`, but an error of `fallback` fails the verification.
     const shown = async () => fallback?.(verification)
     shown().catch((error) => {
       verification.stop()
@@ -126,7 +126,7 @@ function passedOn(requests) {
   return (requests ?? []).filter(({ protocol }) => allows(protocol))
 }
 
-/** `undefined`: it is no JSON, and the next message may be. */
+/** Returns `undefined` if the text is not JSON; the next message may be. */
 function parsed(text) {
   try {
     return JSON.parse(text)

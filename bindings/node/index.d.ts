@@ -5,23 +5,23 @@
 export type Data = string | Uint8Array;
 export type Claims = Record<string, unknown>;
 export type Alg = 'ES256' | 'ES384' | 'ES512';
-/** `live`, or a test, which also takes material for tests. */
+/** Live or test. Test mode also accepts trust material for tests. */
 export type Mode = 'live' | 'test';
 
-/** An object of the library, which is given back by `using`, `await using`, `close()` or in the end. */
+/** An object of the library. It is released by `using`, `await using`, `close()`, or when it is collected. */
 interface Closable {
-  /** Gives it back now. Objects that were made with it go on working. */
+  /** Releases the object now. Objects that were made with it keep working. */
   close(): void;
   [Symbol.dispose](): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 interface At {
-  /** The present, for tests; by default the clock's. */
+  /** The current time, for tests. Default: the clock. */
   now?: Date | null;
 }
 
-/** A reply to a wallet. Its body may have a response code or a nonce: keep it out of logs. */
+/** A reply to a wallet. Its body may contain a response code or a nonce: keep it out of logs. */
 export interface HttpReply {
   readonly status: number;
   /** By lower-case names. */
@@ -29,12 +29,12 @@ export interface HttpReply {
   readonly body: string;
 }
 
-// Errors. A value of a wrong type is a `TypeError`, and so is a closed object.
+// Errors. A value of a wrong type or a closed object throws a `TypeError`.
 
-/** Every other error of this package. The message never carries claim values, tokens or keys. */
+/** The base of all other errors of this package. Messages never contain claim values, tokens or keys. */
 export class IdgateError extends Error {
   protected constructor();
-  /** Stable, for example `nonce_mismatch`. Codes of requests, answers and refusals are those of the gateway. */
+  /** Stable, for example `nonce_mismatch`. Requests, answers and refusals have the codes of the gateway. */
   readonly code: string;
 }
 
@@ -43,38 +43,38 @@ export class RequestInvalid extends IdgateError {
   private constructor();
   /** The field in the spelling of the request, for example `credentials[0].claims[2]`; empty: the whole request. */
   readonly path: string;
-  /** The rule that is broken, and what to do. */
+  /** The broken rule, and what to do. */
   readonly rule: string;
-  /** What you can do, where that is something of yours: the trust, or an option of the verifier. */
+  /** What you can change on your side: the trust, or an option of the verifier. */
   readonly hint?: string;
 }
 
 /** Trust, a key, a certificate or an option cannot be used. */
 export class Misconfigured extends IdgateError {
   private constructor();
-  /** Whose material it is; null: it is not an issuer's. */
+  /** The issuer of the material; null: it is not an issuer's. */
   readonly issuer: string | null;
   /** For example `iacaRoots[0]`. */
   readonly field: string | null;
   /** The fault, for example `is neither PEM nor DER`. */
   readonly why: string;
-  /** What you can do, where that is known. */
+  /** What you can do, if that is known. */
   readonly hint?: string;
 }
 
-/** A presentation or a notification was evaluated, and is not to be believed. */
+/** A presentation or a notification was evaluated and refused. */
 export class Refused extends IdgateError {
   private constructor();
   readonly reason: Reason | 'invalid_webhook';
   /** The check that failed. */
   readonly check: string;
-  /** The clause that demands it, for example `RFC 9901 7.3`. */
+  /** The clause of the standard, for example `RFC 9901 7.3`. */
   readonly clause: string;
-  /** What you can do, where that is something. */
+  /** What you can do, if there is something. */
   readonly hint?: string;
 }
 
-/** What came changes nothing: there is nothing to store. */
+/** The wallet's answer or fetch changes nothing. Store nothing. */
 export class NotAnAnswer extends IdgateError {
   private constructor();
   readonly httpStatus: number;
@@ -88,7 +88,7 @@ export class Withheld extends IdgateError {
   readonly reason: 'not_verified' | 'response_code_missing' | 'response_code_wrong' | 'redacted';
 }
 
-/** The random source, the signer or a status source could not be asked by a fault of this machine: try again. */
+/** The random source, the signer or a status source could not be used because of a fault of this machine. Try again. */
 export class NotAvailable extends IdgateError {
   private constructor();
   /** In seconds. */
@@ -137,7 +137,7 @@ export type Reason =
   | 'client_revoked'
   | 'cancelled';
 
-/** Why a wallet presented nothing (OpenID4VP 8.5); `other` is anything else that it says. */
+/** Why a wallet presented nothing (OpenID4VP 8.5); `other` is any other error code. */
 export type WalletError =
   | 'access_denied'
   | 'invalid_request'
@@ -159,16 +159,16 @@ export type WalletError =
 export type Path = readonly [string, ...(string | null)[]];
 
 /**
- * An issuer that you trust: which credentials it may issue, and the keys and certificates that they are verified
- * with. Certificates and CRLs are PEM or DER, one or many.
+ * An issuer that you trust: which credentials it may issue, and the keys and certificates that they are verified with.
+ * Certificates and CRLs are PEM or DER, one or many.
  */
 export interface Issuer {
-  /** The name that requests use for it. Where it is a URL or a DID, `iss` of credentials must be the same. */
+  /** The name that requests use for it. If it is a URL or a DID, the `iss` of credentials must equal it. */
   id: string;
 
   /** Public keys of an SD-JWT VC issuer: a JWK or a JWK Set. */
   jwk?: Some<Data | object>;
-  /** The same in PEM. */
+  /** Public keys of an SD-JWT VC issuer in PEM. */
   publicKeyPem?: Some<Data>;
   /** X.509 roots of mdoc document signers. */
   iacaRoots?: Some<Data>;
@@ -178,7 +178,7 @@ export interface Issuer {
   x5cRoots?: Some<Data>;
   /** Certificates of SD-JWT VC issuers that are trusted without a root. */
   x5cSigners?: Some<Data>;
-  /** X.509 roots below which status lists may be signed, in addition to the one of the credential. */
+  /** X.509 roots below which status lists may be signed, in addition to the root of the credential. */
   statusRoots?: Some<Data>;
   /** CRLs of the roots above. They replace the fetch. */
   crls?: Some<Data>;
@@ -188,78 +188,78 @@ export interface Issuer {
   masterList?: Some<Data | ListFile>;
   /** The providers of a European trusted list. */
   trustedList?: Some<Data | ListFile>;
-  /** All of its material serves test-mode sessions only. */
+  /** All of its material is used only in test-mode sessions. */
   testOnly?: boolean;
 
-  /** Accepted types of SD-JWT VC; none: any. */
+  /** Accepted types of SD-JWT VC. Default: any. */
   vcts?: string[];
-  /** Accepted document types of mdoc; none: the one that a request names. */
+  /** Accepted document types of mdoc. Default: the one that a request names. */
   docTypes?: string[];
   /** Namespaces of an mdoc that a request may leave unnamed. */
   namespaces?: string[];
-  /** Where claims of its SD-JWT VCs are, if they are not members of the payload by their name. Not for `draft`. */
+  /** Paths of claims in its SD-JWT VCs that are not members of the payload by their name. Not for `draft`. */
   claimPaths?: Record<string, Path>;
-  /** Claims for a request that names this issuer alone. */
+  /** The claims of a request that names only this issuer. */
   defaultClaims?: string[];
   /** The value that `iss` must have. */
   iss?: string;
   /** `iss` is not compared. */
   anyIss?: boolean;
-  /** Countries whose roots serve; none: any. */
+  /** Countries whose roots are used. Default: any. */
   countries?: string[];
-  /** Extended key usages that make an mdoc document signer; none: that of the mDL. */
+  /** Extended key usages of mdoc document signers. Default: that of the mDL. */
   mdocEkus?: string[];
   /** Extended key usages of which the certificate of an SD-JWT VC issuer must have one. */
   x5cEkus?: string[];
 
-  /** None: `if_published`. */
+  /** Default: `if_published`. */
   revocation?: 'if_published' | 'required' | 'off';
   /**
-   * The treatment of a credential whose status list cannot be had; none: `refuse`. Not with `required`. With `tenant`
-   * the request of a session chooses.
+   * What to do with a credential whose status list cannot be fetched. Default: `refuse`. Not with `required`. With
+   * `tenant` the session's request decides.
    */
   onUnknownRevocation?: 'refuse' | 'accept' | 'tenant';
-  /** How long a status list without `exp` counts after its `iat`, 1 to 3650; none: 7. */
+  /** How long a status list without `exp` is valid after its `iat`, 1 to 3650. Default: 7. */
   statusMaxAgeDays?: number;
   /** Queries name its roots, so that wallets look only for credentials below them. */
   namedInQueries?: boolean;
   /** URLs of trusted lists that queries name, so that wallets look only for credentials of their providers. */
   trustedListUrls?: string[];
-  /** How many documents the DeviceResponse of an mdoc may have, in `1.0` and `haip`; none: one. */
+  /** How many documents the DeviceResponse of an mdoc may have, in `1.0` and `haip`. Default: one. */
   deviceResponseDocuments?: 'one' | 'any';
-  /** Test-mode sessions take an mDL whose issuing_country is not its signer's, and say so. */
+  /** Test-mode sessions accept an mDL whose issuing_country is not its signer's, and say so in the result. */
   issuingCountryUnbound?: boolean;
 }
 
 /** One, or several. */
 type Some<T> = T | T[];
 
-/** A list of certificates, and the rules that it is taken by. */
+/** A list of certificates, and the rules for its import. */
 export interface ListFile {
   file: Data;
-  /** The CA below which its signer must be. Without it the list is for a `testOnly` issuer. */
+  /** The CA below which its signer must be. Without it the list is accepted only for a `testOnly` issuer. */
   signedBelow?: Data;
-  /** Take a VICAL or a trusted list although a newer one is due. */
+  /** Accept a VICAL or a trusted list although a newer one is due. */
   allowStale?: boolean;
   now?: Date;
 }
 
-/** What became of a list that an issuer was given. */
+/** The report on a list of an issuer. */
 export interface ListReport {
   readonly issuerId: string;
   readonly field: 'vical' | 'masterList' | 'trustedList';
   readonly certificates: ListedCertificate[];
-  /** Of a trusted list, and so are those below. */
+  /** For a trusted list, like the fields below. */
   readonly listType?: 'pid' | 'mdl' | 'pub-eaa';
   readonly sequence?: number;
   readonly issuedAt?: Date;
-  /** From then on it no longer counts. */
+  /** The list is no longer valid from then on. */
   readonly nextUpdate?: Date;
   readonly organization?: string | null;
   readonly providers?: ListedProvider[];
 }
 
-/** What became of one certificate of a list. */
+/** The outcome for one certificate of a list. */
 export interface ListedCertificate {
   sha256: string;
   subject: string;
@@ -276,13 +276,13 @@ export interface ListedProvider {
   country: string | null;
 }
 
-/** The provider that a trusted list names, or `candidates`, of which the issuer is one. */
+/** The provider that a trusted list names, or `candidates`, one of which is the issuer. */
 export type Provider = (ListedProvider | { candidates: ListedProvider[] }) & {
   listType: 'pid' | 'mdl' | 'pub-eaa';
   listSequence: number;
 };
 
-/** What a presentation must be. */
+/** What a presentation must contain, and the request that it answers. */
 export type Expected = ExpectedSdJwtVc | ExpectedMdoc;
 
 interface ExpectedOfAny {
@@ -291,18 +291,18 @@ interface ExpectedOfAny {
   clientId: string;
   /** Yours, used once. */
   nonce: string;
-  /** The claims that must be there. Only these come back. */
+  /** The claims that must be there. Only these are returned. */
   claims?: string[];
   alg?: Alg;
-  /** None: `live`. */
+  /** Default: `live`. */
   mode?: Mode;
 }
 
 export interface ExpectedSdJwtVc extends ExpectedOfAny {
   format: 'dc+sd-jwt' | 'vc+sd-jwt';
-  /** When you sent the request. Older proofs are stale; none: now. */
+  /** When you sent the request. Older proofs are stale. Default: the current time. */
   sentAt?: Date;
-  /** Where claims are, if they are not members of the payload by their name. */
+  /** Paths of claims that are not members of the payload by their name. */
   claimPaths?: Record<string, Path>;
 }
 
@@ -310,11 +310,11 @@ interface ExpectedMdocOfAny extends ExpectedOfAny {
   format: 'mso_mdoc';
   docType: string;
   namespace: string;
-  /** That of the request; none: `1.0`. */
+  /** The profile of the request. Default: `1.0`. */
   profile?: Profile;
-  /** Of an encrypted answer: the JWK that it was encrypted to, with `d` for a device MAC, which `draft` has. */
+  /** For an encrypted answer: the JWK that it was encrypted to, with `d` for a device MAC, which only `draft` has. */
   encKey?: { kty: string; crv: string; x: string; y: string; d?: string };
-  /** Of an encrypted answer in `draft`: `apu` of its header. */
+  /** For an encrypted answer in `draft`: `apu` of its header. */
   apu?: string;
 }
 
@@ -331,24 +331,24 @@ export interface Check {
   readonly passed: boolean;
 }
 
-/** What is known of a credential that passed every check. */
+/** Facts about a credential that passed every check. */
 export interface Facts {
   readonly credentialType: string;
   readonly issuer: string | null;
   readonly alg: Alg;
   readonly holderBinding: 'kb_jwt' | 'device_signature' | 'device_mac';
   readonly trust: 'issuer_key' | 'x5chain' | 'pinned_signer' | 'listed_signer';
-  /** There where a trusted list names the issuer. */
+  /** Present if a trusted list names the issuer. */
   readonly provider?: Provider;
   readonly sessionTranscript?: string | null;
   readonly validFrom: Date | null;
   readonly validUntil: Date | null;
   readonly revocation: 'good' | 'signer_good' | 'not_published' | 'off' | 'unknown';
-  /** Of the credential and of the certificate that signed it. A bare key publishes nothing. */
+  /** For the credential, and for the certificate that signed it. A bare key publishes nothing. */
   readonly revocationDetails: { credential: RevocationOutcome; signer: RevocationOutcome };
-  /** There, and true, where the issuer's `issuingCountryUnbound` was made use of. */
+  /** Present and true if the issuer's `issuingCountryUnbound` was applied. */
   readonly issuingCountryUnbound?: boolean;
-  /** There where it applied: OIDs of extensions of the signer's certificate that cannot be read and were tolerated. */
+  /** Present if there are any: OIDs of unreadable extensions of the signer's certificate that were tolerated. */
   readonly tolerated?: readonly string[];
 }
 
@@ -358,7 +358,7 @@ export type RevocationOutcome = 'good' | 'not_published' | 'off' | 'unknown';
 export interface Presentation<C = Claims> {
   readonly claims: C;
   readonly facts: Facts;
-  /** Where they were asked for. */
+  /** Present if you asked for them. */
   readonly checks?: Check[];
 }
 
@@ -368,39 +368,39 @@ export type Verdict<C = Claims> =
   | { readonly ok: false; readonly refused: Refused };
 
 /**
- * How status lists and CRLs that credentials name are fetched. `true`: by the library, from public addresses. A
- * `Fetcher` of yours reaches others as well. A function fetches itself; with `null`, nothing that can be used came in
- * time. `false`: not at all; then such a credential is refused (`revocation_unknown`).
+ * How to fetch the status lists and CRLs that credentials name. `true`: the library fetches from public addresses. A
+ * `Fetcher` of yours can also reach others. A function of yours replaces the fetch; it returns `null` if no usable body
+ * came in time. `false`: nothing is fetched, and a credential that needs a list is refused (`revocation_unknown`).
  */
 export type Fetch = boolean | Fetcher | ((need: Need) => Uint8Array | null | Promise<Uint8Array | null>);
-/** One that does not wait. */
+/** A synchronous `Fetch`. */
 export type SyncFetch = boolean | Fetcher | ((need: Need) => Uint8Array | null);
 
 export interface VerifyOptions extends At {
-  /** None: `true`. */
+  /** Default: `true`. */
   fetch?: Fetch;
-  /** Gives the checks that were made, for records. */
+  /** Lists the checks that were made, for records. */
   checks?: boolean;
 }
 
 export interface VerifySyncOptions extends VerifyOptions {
-  /** None: `true`. */
+  /** Default: `true`. */
   fetch?: SyncFetch;
 }
 
-/** The issuers that you trust, read and checked. It does not change: make a new one. */
+/** The issuers that you trust, read and checked. It never changes; make a new one to change trust. */
 export class Trust implements Closable {
   constructor(issuers: readonly Issuer[]);
-  /** What became of each list that an issuer was given. */
+  /** The reports on the lists of its issuers. */
   readonly lists: readonly ListReport[];
   /**
-   * Verifies one presentation as it is in `vp_token`, without a session, on worker threads. The status list or CRL that
-   * its credential names is fetched. A refusal is a value.
+   * Verifies one presentation of a `vp_token` without a session, on worker threads. It fetches the status list or CRL
+   * that the credential names. It returns a refusal as a value.
    */
   check<C = Claims>(presentation: Data, expected: Expected, options?: VerifyOptions): Promise<Verdict<C>>;
   /** The same on this thread. */
   checkSync<C = Claims>(presentation: Data, expected: Expected, options?: VerifySyncOptions): Verdict<C>;
-  /** The same as `check`, and throws `Refused`. */
+  /** The same as `check`, but throws `Refused`. */
   verify<C = Claims>(presentation: Data, expected: Expected, options?: VerifyOptions): Promise<Presentation<C>>;
   /** The same on this thread. */
   verifySync<C = Claims>(presentation: Data, expected: Expected, options?: VerifySyncOptions): Presentation<C>;
@@ -411,41 +411,41 @@ export class Trust implements Closable {
 
 // Requests.
 
-/** What a request speaks: `draft`, OpenID4VP 1.0, or that within HAIP 1.0. */
+/** The profile of a request: the drafts, OpenID4VP 1.0, or OpenID4VP 1.0 within HAIP 1.0. */
 export type Profile = 'draft' | '1.0' | 'haip';
 
-/** What is asked of a wallet. */
+/** A request for credentials. */
 export type SessionRequest = RequestByCredential | RequestByIssuer;
 
 interface RequestOfAny {
-  /** What the session speaks; none: the first of the verifier. */
+  /** The profile of the session. Default: the first of the verifier. */
   profile?: Profile;
-  /** In place of `profile`; each makes one request, in this order. */
+  /** Instead of `profile`: the session has one request for each, in this order. */
   profiles?: Profile[];
   /** Where the wallet sends the person afterwards. */
   redirectUri?: string;
-  /** Whether the result needs the code of `redirectUri`; none: where one of the profiles is `haip`. */
+  /** Whether the result needs the code of `redirectUri`. Default: true if one of the profiles is `haip`. */
   sameDevice?: boolean;
-  /** How long the session takes an answer: 60,000 to 86,400,000; none: 300,000. */
+  /** How long the session accepts an answer: 60,000 to 86,400,000. Default: 300,000. */
   ttlMs?: number;
-  /** What the holder is to agree to. Not for `draft`. */
+  /** What the holder has to agree to. Not for `draft`. */
   transactionData?: TransactionData[];
   /**
-   * The treatment of credentials whose status list cannot be had; none: what their issuers say. `accept` is for issuers
-   * of which `onUnknownRevocation` is `tenant`.
+   * What to do with credentials whose status list cannot be fetched. Default: what their issuers say. `accept` is for
+   * issuers whose `onUnknownRevocation` is `tenant`.
    */
   onUnknownRevocation?: 'refuse' | 'accept';
   /** The pages that may pass the request to their browser. Not for `draft` alone. */
   dcApi?: {
     origins: string[];
-    /** Whether the request is also made for `org-iso-mdoc`, where it can be; none: it is. */
+    /** Whether to ask by `org-iso-mdoc` as well, if that is possible. Default: true. */
     isoMdoc?: boolean;
   };
 }
 
 export interface RequestByCredential extends RequestOfAny {
   credentials: (Credential | EuAge)[];
-  /** Which combinations of credentials will do, by their ids; none: all are needed. */
+  /** Which combinations of credentials are enough, by their ids. Default: all are needed. */
   credentialSets?: { options: string[][]; required?: boolean }[];
   /** Whether every query needs a credential of its own. */
   distinctCredentials?: boolean;
@@ -459,7 +459,7 @@ export interface RequestByIssuer extends RequestOfAny {
   format?: Credential['format'];
 }
 
-/** Other members are the type's own, and travel as they are. */
+/** Other members belong to the type, and are sent as they are. */
 export interface TransactionData {
   type: string;
   credentialIds: string[];
@@ -467,25 +467,25 @@ export interface TransactionData {
   [member: string]: unknown;
 }
 
-/** A credential to ask for. Claims come back under `id`. */
+/** A requested credential. The result has its claims under `id`. */
 export type Credential = SdJwtVc | Mdoc;
 
 interface CredentialOfAny {
-  /** None: `credential_<n>`. */
+  /** Default: `credential_<n>`. */
   id?: string;
   /** An issuer of the verifier's trust. */
   issuerId: string;
   claims: string[];
   /** A condition for each claim: a part of JSON Schema. */
   claimFilters?: Record<string, ClaimFilter>;
-  /** What must be the same within a group. */
+  /** The claims that must be equal within a group. */
   subjectClaimPaths?: string[];
   alg?: Alg;
 }
 
 export interface SdJwtVc extends CredentialOfAny {
   format: 'dc+sd-jwt' | 'vc+sd-jwt';
-  /** Where claims are, if they are not members of the payload by their name. Not for `draft`. */
+  /** Paths of claims that are not members of the payload by their name. Not for `draft`. */
   claimPaths?: Record<string, Path>;
 }
 
@@ -496,12 +496,12 @@ export interface Mdoc extends CredentialOfAny {
 }
 
 /**
- * The European proof that the holder is `age` years old or older. A request of these alone that names no profile is made
- * as the European age app takes it.
+ * The European proof that the holder is `age` years old or older. A request with only these credentials and without a
+ * profile has the form that the European age app accepts.
  */
 export interface EuAge {
   preset: 'eu_age';
-  /** None: `credential_<n>`. */
+  /** Default: `credential_<n>`. */
   id?: string;
   /** An issuer of the verifier's trust. */
   issuerId: string;
@@ -527,18 +527,18 @@ export interface ClaimFilter {
 
 // Sessions.
 
-/** One request of a session that a link carries. The first answer to any of them settles the session. */
+/** One request of a session that is sent as a link. The first answer to any offer settles the session. */
 export interface Offer {
   /** The last segment of its paths. */
   readonly handle: string;
   readonly profile: Profile;
-  /** Who asks: a holder's proof is for this client identifier. */
+  /** The client identifier that the holder's proof is meant for. */
   readonly clientId: string;
   /** Where wallets post their answer. */
   readonly responseUri: string;
-  /** Where wallets fetch the signed request; null: the request travels by value. */
+  /** Where wallets fetch the signed request; null: the request is sent by value. */
   readonly requestUri: string | null;
-  /** This request by scheme. */
+  /** The links to this request, by scheme. */
   readonly deepLinks: Record<string, string>;
 }
 
@@ -549,16 +549,16 @@ export type Protocol =
   | 'openid4vp-v1-multisigned'
   | 'org-iso-mdoc';
 
-/** What a page passes to its browser: `Verifier.dcApiRequests` gives it. */
+/** The request that a page passes to its browser. `Verifier.dcApiRequests` returns it. */
 export interface BrowserOffer {
   readonly profile: Profile;
-  /** Where the page may be from. */
+  /** The allowed origins of the page. */
   readonly origins: string[];
-  /** What it passes on, in that order. */
+  /** The protocols of its requests, in that order. */
   readonly protocols: Protocol[];
 }
 
-/** What a page passes to `navigator.credentials.get` as `digital`. */
+/** The value that a page passes to `navigator.credentials.get` as `digital`. */
 export interface DcApiRequests {
   requests: { protocol: Protocol; data: Record<string, unknown> }[];
 }
@@ -569,25 +569,25 @@ interface SessionOfAny {
   readonly mode: Mode;
   /** Counts commits. */
   readonly revision: number;
-  /** The number of the trust that decided, once it did. */
+  /** The version number of the trust that decided; null before the decision. */
   readonly trustVersion?: number;
   readonly createdAt: Date;
   readonly expiresAt: Date;
-  /** Its request to browsers, where it has one. */
+  /** Its request to browsers, if it has one. */
   readonly dcApi: BrowserOffer | null;
 }
 
 /** The facts of a session at one time. */
 export type SessionInfo = OpenSession | VerifyingSession | VerifiedSession | EndedSession;
 
-/** It takes an answer. */
+/** The session accepts an answer. */
 export interface OpenSession extends SessionOfAny {
   readonly status: 'CREATED' | 'PENDING';
   /** For a QR code. */
   readonly qrCodeUrl: string;
-  /** The same request by scheme: `openid4vp`, `eudi-wallet`, `haip`. */
+  /** The links to the request, by scheme: `openid4vp`, `eudi-wallet`, `haip`. */
   readonly deepLinks: Record<string, string>;
-  /** Its requests behind links, in the order of their profiles. */
+  /** Its requests as links, in the order of their profiles. */
   readonly offers: Offer[];
 }
 
@@ -602,20 +602,20 @@ export interface VerifiedSession extends SessionOfAny {
 
 export interface EndedSession extends SessionOfAny {
   readonly status: 'FAILED' | 'EXPIRED';
-  /** Of a session that ended with its time: that time. */
+  /** For an expired session: when it expired. */
   readonly settledAt: Date;
   readonly reason: Reason;
-  /** What the wallet said, where the reason is `wallet_error`. */
+  /** The wallet's error, if the reason is `wallet_error`. */
   readonly walletError?: WalletError;
 }
 
 /**
  * The reader of a result: a browser, with `response_code` from the query of your `redirectUri`, or a program of yours
- * that shows it to no browser.
+ * that does not show the result to a browser.
  */
 export type Reader = { readonly responseCode: string | null | undefined } | 'backend';
 
-/** What a VERIFIED session came to. */
+/** The result of a VERIFIED session. */
 export interface Result {
   readonly claims: Record<string, Claims>;
   readonly verificationDetails: VerificationDetails;
@@ -625,7 +625,7 @@ export interface Result {
 
 export interface VerificationDetails {
   readonly requestMode: 'inline' | 'jar' | 'dc_api';
-  /** Of the page whose browser brought the answer. */
+  /** The origin of the page whose browser brought the answer. */
   readonly origin?: string;
   readonly profile?: Profile;
   readonly verifiedAt: Date;
@@ -643,34 +643,34 @@ export interface VerificationDetails {
   readonly sameSubject: { ids: string[]; matched: boolean }[];
 }
 
-/** One verification at one revision; it never changes. */
+/** One session at one revision. It never changes. */
 export class Session implements Closable {
   private constructor();
-  /** The session of `snapshot()`, with its result when you kept that. */
+  /** Restores a session from `snapshot()`, with its result if you kept that. */
   static restore(snapshot: Uint8Array, result?: Uint8Array | null): Session;
   readonly id: string;
   /** Counts commits. */
   readonly revision: number;
-  /** Its id, and the ids of its offers: wallets name it by each of them. */
+  /** Its id, and the ids of its offers. Wallets may use any of them. */
   readonly handles: readonly string[];
-  /** For your database. It holds nonce, state and keys: seal it. */
+  /** The session for your database. It contains nonce, state and keys: encrypt it. */
   snapshot(): Uint8Array;
-  /** The result, to survive a restart. It holds claims: seal it, erase it after 30 s. */
+  /** The result, to survive a restart. It contains claims: encrypt it, and erase it after 30 s. */
   resultSnapshot(now?: Date): Uint8Array | null;
   info(now?: Date): SessionInfo;
   /**
-   * The result, which may be read for 30 seconds. Say who reads it. Throws `Withheld`.
+   * The result, readable for 30 seconds. Say who reads it. Throws `Withheld`.
    *
-   * Some sessions have to end in the browser that they began in: those that offer `haip`, unless the request says
-   * `sameDevice: false`, and those with `sameDevice: true`. A browser reads the result of these with the code of
-   * its `redirectUri`; without the right one there is none.
+   * Some sessions have to end in the browser that began: those that offer `haip`, unless the request says `sameDevice:
+   * false`, and those with `sameDevice: true`. A browser reads their result with the code of its `redirectUri`; without
+   * the right code there is no result.
    */
   result(reader: Reader, now?: Date): Result;
-  /** The person followed the link: CREATED becomes PENDING. */
+  /** Records that the person followed the link: CREATED becomes PENDING. */
   followed(now?: Date): Transition | null;
-  /** What the time has made of it: EXPIRED, or PENDING after a verification that was given up. */
+  /** The change that is due: EXPIRED, or PENDING after a verification that was given up. */
   due(now?: Date): Transition | null;
-  /** Gives up a verification of yours before its time is over, so that the same answer is taken later. */
+  /** Gives up a verification early, so that the same answer can be accepted later. */
   released(now?: Date): Transition | null;
   close(): void;
   [Symbol.dispose](): void;
@@ -690,8 +690,8 @@ export type Effect =
   | { readonly type: 'redactClaimsAt'; readonly at: Date };
 
 /**
- * A change to commit: store `session.snapshot()` where the stored revision still is
- * `fromRevision` (0: insert). Where it is another, another answer was faster: give this one up.
+ * A change to commit: store `session.snapshot()` if the stored revision is still `fromRevision` (0: insert). Otherwise
+ * another answer was faster: discard this transition.
  */
 export interface Transition {
   readonly fromRevision: number;
@@ -699,22 +699,22 @@ export interface Transition {
   readonly effects: readonly Effect[];
 }
 
-/** Where you keep sessions. */
+/** Your storage of sessions. */
 export interface Store {
   /** The session with that handle: one of `session.handles`. */
   load(handle: string): Session | null | undefined | Promise<Session | null | undefined>;
-  /** Whether it is stored; false: another revision is stored, and nothing was changed. */
+  /** Stores the session. Returns false, and changes nothing, if another revision is stored. */
   commit(transition: Transition): boolean | Promise<boolean>;
 }
 
-/** A store that does not wait. */
+/** A synchronous store. */
 export interface SyncStore {
   commit(transition: Transition): boolean;
 }
 
 // Signers.
 
-/** A fresh P-256 key, 32 bytes. Keep it sealed. */
+/** A fresh P-256 key of 32 bytes. Keep it encrypted. */
 export function generateSigningKey(): Uint8Array;
 
 /** Signs requests. */
@@ -722,8 +722,8 @@ export class Signer implements Closable {
   /** Signs with a key of `generateSigningKey()`. */
   constructor(baseUrl: string, key: Uint8Array);
   /**
-   * Signs through a function, for example with an HSM: 64 bytes of the raw ES256 signature, without waiting. It is
-   * called on the thread that calls `requestObject`, and cannot wait for a promise.
+   * Signs through a function, for example with an HSM. The function returns the 64 bytes of the raw ES256 signature. It
+   * runs on the thread that calls `requestObject`, and must not return a promise.
    */
   static external(
     baseUrl: string,
@@ -731,17 +731,17 @@ export class Signer implements Closable {
     sign: (input: Uint8Array) => Uint8Array,
   ): Signer;
   /**
-   * The same key with a certificate (PEM or DER, then those that lead up from it), checked for use
-   * at `now`. It signs requests that name you by it (`x509_san_dns`, `x509_hash` and all of
-   * `haip`), and no others.
+   * A signer with the same key and a certificate. `chain`, in PEM or DER, is the certificate and then those that lead
+   * up from it; it is checked for use at `now`. The signer signs only requests that name you by the certificate
+   * (`x509_san_dns`, `x509_hash` and all of `haip`).
    */
   certified(chain: Data, options?: At): Signer;
   /**
-   * Checks a registration certificate (`rc-wrp+jwt`) for use at `now` together with the certificate of this
-   * signer, one of `certified`: the dates, and that both are of one party. Wallets verify its signature.
+   * Checks a registration certificate (`rc-wrp+jwt`) for use at `now` together with the certificate of this signer, one
+   * of `certified`: the dates, and that both name the same relying party. Wallets verify its signature.
    */
   checkRegistration(jwt: string, options?: At): Registration;
-  /** The public JWK, to be published. */
+  /** The public JWK, for publication. */
   publicKey(): Record<string, unknown>;
   close(): void;
   [Symbol.dispose](): void;
@@ -755,34 +755,35 @@ export function jwks(baseUrl: string, keys: object[]): { keys: Record<string, un
 
 /** The statements of a registration certificate. */
 export interface Registration {
-  /** The party. */
+  /** The relying party. */
   subject: string;
   issuedAt: Date | null;
-  /** None: it does not say. */
+  /** Null: it has no end. */
   expiresAt: Date | null;
-  /** Whether the signer's certificate has an organizationIdentifier, which is the party then. */
+  /** Whether the signer's certificate has an organizationIdentifier. It then names the same relying party. */
   compared: boolean;
 }
 
 /** A registration certificate compared with a request. */
 export interface Comparison {
-  /** Whether it goes to wallets: where a request of the session is signed under `x509_hash`. */
+  /** Whether wallets receive it: they do if a request of the session is signed under `x509_hash`. */
   sent: boolean;
-  /** Whether it would, had it not expired. */
+  /** Whether wallets would receive it if it had not expired. */
   expired: boolean;
-  /** The claims that are asked for and not registered. Wallets warn of them, or refuse. */
+  /** The claims that are requested but not registered. Wallets warn the person, or refuse. */
   beyond: string[];
 }
 
 // Verifiers.
 
 /**
- * Fetches status lists and CRLs, and remembers them for as long as they say, a day at most: 1,024 of
- * them, and 64 MiB. While a source is down, its copy serves up to 24 hours beyond the time that the
- * source said, but never past its own end: a CRL to its nextUpdate, however distant. One serves any
- * number of verifiers: make one and keep it. A name is resolved once, and the connection goes
- * to an address that was checked. Redirects are checked in the same way; bodies have 10 MiB; all
- * fetches of one answer have 5 seconds together. No proxy is used, whatever the environment says.
+ * Fetches status lists and CRLs, and caches them for as long as they say, but for a day at most. The cache holds up to
+ * 1,024 lists in 64 MiB. While a source is down, its copy serves up to 24 hours beyond the time that the source said,
+ * but never past its own end. For a CRL that end is its nextUpdate, however distant.
+ *
+ * Make one fetcher and keep it: it serves any number of verifiers. It resolves a name once and connects to an address
+ * that it checked. Redirects are checked in the same way. A body has at most 10 MiB, and all fetches for one answer
+ * take at most 5 seconds together. No proxy is used, whatever the environment says.
  */
 export class Fetcher implements Closable {
   constructor(options?: {
@@ -796,40 +797,40 @@ export class Fetcher implements Closable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A source to be fetched before a verdict is possible. Its URI comes from signed material. */
+/** A source that must be fetched before the decision. Its URI comes from signed material. */
 export interface Need {
   readonly kind: 'statusList' | 'crl' | 'identifierList';
   readonly uri: string;
-  /** The `Accept` header to fetch it with. Add nothing to it: some hosts compare it as a whole. */
+  /** The `Accept` header for the fetch. Add nothing to it: some hosts compare the whole value. */
   readonly accept: string;
-  /** The same to fetch it with once more after 404, 406 or 415; `null`: there is no other form. */
+  /** The `Accept` header for a second fetch after 404, 406 or 415; `null`: there is no other form. */
   readonly acceptOtherwise: string | null;
 }
 
 export interface VerifierOptions {
-  /** What sessions may speak; the first is for requests that name none. */
+  /** The profiles of sessions. The first is for requests that name none. */
   profiles: readonly Profile[];
-  /** Of several, the first that fits signs. */
+  /** If there are several, the first that fits signs. */
   signer?: Signer | readonly Signer[];
-  /** They sign for the sessions that were made with them. */
+  /** They sign only for sessions that were made with them. */
   formerSigners?: readonly Signer[];
-  /** How requests of `draft` and `1.0` go; none: `jar` when there is a signer. */
+  /** How requests of `draft` and `1.0` reach wallets. Default: `jar` if there is a signer. */
   requestMode?: 'inline' | 'jar';
-  /** Your name in signed requests of `1.0`; none: `x509_hash` if the first signer has a certificate, else `did`. */
+  /** Your name in signed requests of `1.0`. Default: `x509_hash` if the first signer has a certificate, else `did`. */
   clientId?: 'did' | 'x509_san_dns' | 'x509_hash';
-  /** How answers of `1.0` come; none: `auto`, which encrypts when the request is signed. */
+  /** How answers of `1.0` come. Default: `auto`, which encrypts them if the request is signed. */
   responseMode?: 'auto' | 'direct_post' | 'direct_post.jwt';
   /** Links say that wallets may POST for the request. */
   requestUriMethod?: 'post';
   /**
-   * What pages pass to their browser, in all profiles but `draft`; none: `off`. `signed` has the
-   * unsigned request behind it, `multisigned` both; they are signed under `clientId`, in `haip` under
-   * `x509_hash`, and multi-signed in `1.0` under each name that a signer has.
+   * The requests that pages pass to their browser, in all profiles but `draft`. Default: `off`. `signed` also includes
+   * the unsigned request, and `multisigned` includes both. Requests are signed under `clientId`, in `haip` under
+   * `x509_hash`, and multi-signed in `1.0` under each name that a signer can sign for.
    */
   dcApi?: 'off' | 'unsigned' | 'signed' | 'multisigned';
-  /** The number of the trust, which sessions record when they are decided. */
+  /** Your version number for the trust. Sessions record it when they are decided. */
   trustVersion?: number;
-  /** How its answers have status lists and CRLs fetched; none: `true`. */
+  /** How to fetch the status lists and CRLs of its answers. Default: `true`. */
   fetch?: Fetch;
 }
 
@@ -842,23 +843,23 @@ export type Answer =
       contentType?: string | null;
     }
   | {
-      /** The credential of the browser: an object with `protocol` and `data`, or its JSON. */
+      /** The browser's credential: an object with `protocol` and `data`, or its JSON. */
       dcApi: Data | object;
     };
 
 export interface DecideOptions extends At {
-  /** In place of the verifier's. */
+  /** Replaces the verifier's. */
   fetch?: Fetch;
 }
 
 export interface DecideSyncOptions extends At {
-  /** In place of the verifier's. */
+  /** Replaces the verifier's. */
   fetch?: SyncFetch;
 }
 
-/** Which checks of an answer were made, presentation by presentation, and what failed. */
+/** The checks of an answer, presentation by presentation, and the failed one. */
 export interface Report {
-  /** The rule and its clause; null: nothing did. */
+  /** The failed rule and its clause; null: nothing failed. */
   readonly failed: string | null;
   readonly credentials: Check[][];
 }
@@ -866,13 +867,13 @@ export interface Report {
 interface DecisionOfAny {
   /** It is committed already. */
   readonly transition: Transition;
-  /** The reply to the wallet. An answer that a page brought needs none. */
+  /** The reply to the wallet. An answer from a page needs none. */
   readonly http: HttpReply;
-  /** Which checks were made and what failed. Not for the wallet. */
+  /** The checks and the failed one. Never show it to the wallet. */
   readonly report: Report;
 }
 
-/** The verdict about an answer. */
+/** The decision about an answer. */
 export type Decision = Accepted | ErrorNoted | RefusedAnswer;
 
 /** Every check passed. */
@@ -882,7 +883,7 @@ export interface Accepted extends DecisionOfAny {
   readonly redirectUri: string | null;
 }
 
-/** The wallet presented nothing, and said why. */
+/** The wallet presented nothing, and reported an error. */
 export interface ErrorNoted extends DecisionOfAny {
   readonly reply: 'errorNoted';
   readonly status: 'FAILED';
@@ -898,53 +899,55 @@ export interface RefusedAnswer extends DecisionOfAny {
   readonly reason: Reason;
 }
 
-/** A configured verifier: make a new one to change trust. */
+/** A configured verifier. Make a new one to change trust. */
 export class Verifier implements Closable {
   /**
-   * Without `signer`, requests are unsigned and by value; with one, they are signed and by
-   * reference, and answers are encrypted. `haip` needs one of `Signer.certified`.
+   * Without `signer`, requests are unsigned and by value; with one, they are signed and by reference, and answers are
+   * encrypted. `haip` needs one of `Signer.certified`.
    */
   constructor(baseUrl: string, trust: Trust, options: VerifierOptions);
   /**
-   * Makes a session. The request is an object, or the JSON that a tenant sent, as text or bytes: that is wire JSON,
-   * and goes unchanged. Commit the session before you show its link. `registration`,
-   * a registration certificate, goes to wallets as `verifier_info` where `compareRegistration` says
-   * so; with `strict` a request that asks for more, or whose certificate has expired, is refused.
-   * Throws `RequestInvalid`, and a `TypeError` for a value that JSON does not have: `undefined` leaves out an optional
-   * field of a request or a credential, and is refused within filters, paths and transaction data.
+   * Creates a session. The request is an object, or the JSON that a tenant sent, as text or bytes, which is passed on
+   * unchanged. Commit the session before you show its link.
+   *
+   * `registration` is a registration certificate. Wallets receive it as `verifier_info` if `compareRegistration` says
+   * so. With `strict` a request is refused if it asks for more, or if its certificate has expired.
+   *
+   * Throws `RequestInvalid`, and a `TypeError` for a value that JSON does not have. `undefined` leaves out an optional
+   * field of a request or a credential; it is refused within filters, paths and transaction data.
    */
   createSession(
     request: SessionRequest | Data,
     options: { mode: Mode; tenant?: string; registration?: string; strict?: boolean } & At,
   ): Transition;
-  /** What becomes of a registration certificate with this request. */
+  /** Compares a registration certificate with this request. */
   compareRegistration(
     registration: string,
     request: SessionRequest | Data,
     options: { mode: Mode } & At,
   ): Comparison;
   /**
-   * The signed request. Commit the transition, if there is one, then reply with `http`. `to`: the path that the wallet
-   * fetches, or its last segment. Of a POST, give the form as it came. Throws `NotAnAnswer` when there is nothing to
-   * fetch.
+   * The signed request. Commit the transition, if there is one, then reply with `http`. `to` is the path that the
+   * wallet fetches, or its last segment. For a POST, pass the form as it came. Throws `NotAnAnswer` if there is nothing
+   * to fetch.
    */
   requestObject(
     session: Session,
     options: ({ to: string; contentType?: string | null; body?: Data } | { to: string; walletNonce?: string }) & At,
   ): { readonly jwt: string; readonly http: HttpReply; readonly transition: Transition | null };
   /**
-   * What a page passes to `navigator.credentials.get` as `digital`, of a session whose request had
-   * `dcApi`, for example `{ origins: ['https://shop.example'] }`: name origins of your own, whose pages may
-   * ask. Throws `NotAnAnswer` when the session has none or takes no answer any more.
+   * The value that a page passes to `navigator.credentials.get` as `digital`. The request of the session must have had
+   * `dcApi`, for example `{ origins: ['https://shop.example'] }`, with origins of your own whose pages may ask. Throws
+   * `NotAnAnswer` if the session has no such request or no longer accepts an answer.
    */
   dcApiRequests(session: Session, options?: At): DcApiRequests;
   /**
-   * Takes an answer to its verdict, and commits that. It works on worker threads, commits a hold before the first
-   * fetch, and fetches all sources of a round together; a source that is known and fresh is neither held nor fetched.
+   * Decides about an answer and commits the decision. It works on worker threads, commits a hold before the first
+   * fetch, and fetches all sources of a round in parallel. If fresh copies are cached, it neither holds nor fetches.
    *
-   * Throws `NotAnAnswer` when the answer changes nothing, and `NotAvailable` when a source could not be asked by a
-   * fault of this machine. An error after the hold was committed gives it back, so that the wallet may come
-   * again; the first error is the one that is thrown.
+   * Throws `NotAnAnswer` if the answer changes nothing, and `NotAvailable` if a source could not be asked because of a
+   * fault of this machine. After an error it releases the committed hold, so that the wallet may try again, and throws
+   * the first error.
    */
   decide(
     session: Session,
@@ -965,7 +968,7 @@ export class Verifier implements Closable {
 
 // Over HTTP.
 
-/** The `Request` and `Response` of fetch, where the program has their types. */
+/** The `Request` and `Response` of fetch, if the program has their types. */
 type FetchRequest = typeof globalThis extends { Request: { prototype: infer R } } ? R : object;
 type FetchResponse = typeof globalThis extends { Response: { prototype: infer R } } ? R : object;
 
@@ -973,11 +976,11 @@ type FetchResponse = typeof globalThis extends { Response: { prototype: infer R 
 export type FetchHandler = (request: FetchRequest) => Promise<FetchResponse>;
 
 export interface WalletsOptions {
-  /** As that of `decide`. */
+  /** The same as for `decide`. */
   fetch?: Fetch;
-  /** An answer was refused. `decision.report` is for your log. It is not waited for; its failure goes to `onFault`. */
+  /** Called for a refused answer, for your log. The handler does not wait for it; its failure goes to `onFault`. */
   onRefused?(decision: RefusedAnswer): void | Promise<void>;
-  /** The store, the signer, a source or idgate failed; none: `console.error`, which also gets a failure of this one. */
+  /** Called if the store, the signer, a source or idgate failed. Default, and for its own failure: `console.error`. */
   onFault?(problem: unknown): void | Promise<void>;
 }
 
@@ -988,8 +991,9 @@ export interface WalletsOptions {
  * - `POST /v1/oid4vp/response/{handle}`: an answer,
  * - `GET /.well-known/did.json` and `GET /.well-known/jwks.json`: the keys that sign.
  *
- * Serve them at the root of the verifier's base URL, without a login. You create the sessions and read them. Bodies are
- * read for sessions that take an answer alone, up to 1 MiB, for 30 seconds at most.
+ * Serve them at the root of the verifier's base URL, without a login. You create the sessions and read them. The
+ * handler
+ * reads a body only for a session that accepts an answer, up to 1 MiB, and for at most 30 seconds.
  */
 export function wallets(
   verifier: Verifier,
@@ -1013,14 +1017,14 @@ interface NodeResponse {
 }
 
 /**
- * The handler for Express or node:http. In Express, paths that are not its own go on to the next handler. Use it before
- * anything that reads bodies; behind a parser, it takes `request.body` where that is bytes or text.
+ * The handler for Express or node:http. In Express, other paths go to the next handler. Use it before anything that
+ * reads bodies. After a parser, it accepts `request.body` only as bytes or text.
  */
 export function toNodeHandler(
   handler: FetchHandler & { serves?(path: string): boolean },
 ): (request: NodeRequest, response: NodeResponse, next?: (problem?: unknown) => void) => Promise<void>;
 
-/** A notification that a session settled. It never has claims. */
+/** The notification of a settled session. It never contains claims. */
 export interface Notification {
   sessionId: string;
   clientId: string;
@@ -1030,18 +1034,18 @@ export interface Notification {
   issuerId: string;
 }
 
-/** Headers as Node has them, fetch's `Headers`, or a plain object in any case. */
+/** The headers of Node, fetch's `Headers`, or a plain object; names in upper or lower case. */
 export type ReceivedHeaders =
   | { get(name: string): string | null }
   | Record<string, string | string[] | undefined>;
 
 /** Notifications of one sender. */
 export class Webhook {
-  /** `toleranceMs`: how far a timestamp may be from the present, 1 or more; none: 5 minutes. */
+  /** `toleranceMs`: how far a timestamp may be from the current time, 1 or more. Default: 5 minutes. */
   constructor(secret: string, options?: { toleranceMs?: number });
   /**
-   * The notification in `body`, by `webhook-signature` (Standard Webhooks) if there is one, else by `X-Signature`.
-   * `body`: exactly as it came. Throws `Refused` when it is not to be believed.
+   * Returns the notification in `body`, verified by `webhook-signature` (Standard Webhooks) if there is one, else by
+   * `X-Signature`. Pass `body` exactly as it came. Throws `Refused` if the notification is not genuine.
    */
   verify(headers: ReceivedHeaders, body: Data, options?: At): Notification;
   /** The headers of one attempt to deliver `body`; `number` counts from 1. */

@@ -1,6 +1,6 @@
 'use strict';
-// Sees to the native library: puts the one that IDGATE_LIBRARY names, or one built from this clone with cargo,
-// beside the package. Without either, one has to be there already, or in the package for this system.
+// Installs the native library next to the package: the one that IDGATE_LIBRARY names, or one built from this clone
+// with cargo. Without either, a library has to be there already, or in the package for this system.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -18,7 +18,7 @@ function built(name) {
   const root = path.join(__dirname, '..', '..');
   if (!fs.existsSync(path.join(root, 'idgate-ffi', 'Cargo.toml'))) return null;
   run('cargo', ['build', '--release', '--locked', '-p', 'idgate-ffi'], root);
-  // Wherever a variable or a configuration file of cargo puts it.
+  // The path may come from a variable or a configuration file of cargo.
   const metadata = execFileSync(
     'cargo',
     ['metadata', '--format-version', '1', '--no-deps', '--locked'],
@@ -30,7 +30,7 @@ function built(name) {
 function main() {
   if (!fileName) throw new Error(advice());
   const given = process.env.IDGATE_LIBRARY;
-  // npm runs this in the folder of the package, and says where it was called.
+  // npm runs this in the folder of the package, and INIT_CWD says where npm was called.
   const library = given ? path.resolve(process.env.INIT_CWD ?? '', given) : built(fileName);
   if (library) {
     fs.mkdirSync(NATIVE, { recursive: true });
@@ -39,7 +39,7 @@ function main() {
   } else if (candidates().length === 0) {
     throw new Error(advice());
   }
-  // npm links a folder without installing what it depends on.
+  // npm links a folder without installing its dependencies.
   try {
     require.resolve('koffi');
   } catch {

@@ -1,10 +1,10 @@
-// What the shop asks of idgate: make a session, read it, follow its status.
+// The shop's requests to idgate: create a session, read it, follow its status.
 
 import WebSocket from 'ws'
 
-/** Between two attempts to follow a session again. */
+/** The pause before the next attempt to follow a session. */
 const RETRY_MS = 500
-/** Close codes after which another attempt makes no sense: settled, our mistake, key or session gone. */
+/** Close codes after which a retry is pointless: settled, our mistake, key or session deleted. */
 const FINAL = new Set([1000, 1008, 1009, 4401, 4404])
 
 export class Gateway {
@@ -13,7 +13,7 @@ export class Gateway {
     this.headers = { Authorization: `Bearer ${apiKey}` }
   }
 
-  /** POST /v1/sessions: the invitation. */
+  /** POST /v1/sessions: the new session. */
   createSession(request) {
     const headers = { ...this.headers, 'Content-Type': 'application/json' }
     return this.fetch('/v1/sessions', { method: 'POST', headers, body: JSON.stringify(request) })
@@ -24,20 +24,20 @@ export class Gateway {
     return this.fetch(`/v1/sessions/${id}`, { headers: this.headers })
   }
 
-  /** POST /v1/sessions/{id}/dc-api: what a page got from its browser, byte by byte. */
+  /** POST /v1/sessions/{id}/dc-api: the credential that a page got from its browser, unchanged. */
   relay(id, body) {
     const headers = { ...this.headers, 'Content-Type': 'application/json' }
     return this.fetch(`/v1/sessions/${id}/dc-api`, { method: 'POST', headers, body })
   }
 
-  /** The link that leads a person's phone to the wallet; it needs no key. */
+  /** The link that opens the wallet on a person's phone. It needs no key. */
   link(id) {
     return `${this.url}/v1/sessions/${id}/open`
   }
 
   /**
-   * Calls `onStatus` with each message after the one of number `after`, over as many connections
-   * as it takes, and `onEnd` when there will be no more. Returns what stops it.
+   * Calls `onStatus` with each message after number `after`, over as many connections as necessary, and
+   * `onEnd` after the last one. Returns a function that stops it.
    */
   follow(id, after, { onStatus, onEnd }) {
     let last = after
@@ -53,7 +53,7 @@ export class Gateway {
         onStatus(message)
       })
       let refused = false
-      // 'close' follows. A refusal, unlike a broken connection, is for good.
+      // 'close' follows. A refusal is final, unlike a broken connection.
       socket.on('error', ({ message }) => {
         refused = /response: 4\d\d/.test(message)
       })

@@ -1,11 +1,10 @@
-// Orders in memory: what the shop remembers of a verification, and when an order counts as paid for
-// by an adult.
+// Orders in memory: what the shop keeps of a verification, and when an order may be sold.
 
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** Forgotten after this time. */
+/** How long an order is kept. */
 const KEPT_MS = 60 * 60 * 1000
-/** How an order can end without a sale, in words for people; idgate's codes are for the shop. */
+/** The ways an order can end without a sale, in words for people. idgate's codes are only for the shop. */
 const WORDS = {
   young: 'we sell to adults only',
   unproven: 'we could not confirm what your wallet showed',
@@ -24,9 +23,8 @@ export class Orders {
   }
 
   /**
-   * Begins an order with a session of its own. On this device the wallet leads back to the shop, and from
-   * the gateway's page that leads back, each with a code; from another device nothing must, because the
-   * shop's page waits here.
+   * Begins an order with a session of its own. On the same device, the wallet or the gateway's page leads back to
+   * the shop with a code. From another device nothing leads back, because the shop's page waits here.
    */
   async begin(onThisDevice) {
     const { issuerId, format, url, asksBrowsers, usesPage } = this.settings
@@ -45,7 +43,8 @@ export class Orders {
       link: this.gateway.link(session.session_id),
       page: usesPage && !onThisDevice ? session.page_url : undefined,
       dcApi: session.dc_api,
-      // Where it ends elsewhere, this browser has to come back with a code; what it relays itself has none.
+      // If the order ends elsewhere, this browser has to return with a code. An answer that it relays itself has
+      // none.
       isItsOwn: !onThisDevice && !usesPage,
     }
     this.bySecret.set(order.secret, order)
@@ -59,20 +58,20 @@ export class Orders {
     return this.bySecret.get(secret)
   }
 
-  /** Relays what the order's page got from its browser, and settles the order if that decided it. */
+  /** Relays the credential from the page's browser, and settles the order if that decided it. */
   async relay(order, answer) {
     try {
       await this.gateway.relay(order.sessionId, answer)
       order.isItsOwn = true
     } catch (error) {
-      // Refused, or not an answer: the order says which.
+      // Refused, or not an answer. The order says which.
       if (error.status !== 400 && error.status !== 409) throw error
       console.error(`order ${order.id}: ${error.message}`)
     }
     await this.settle(order.sessionId)
   }
 
-  /** Follows an order's session; `onEnd` comes when its outcome is known. */
+  /** Follows an order's session. `onEnd` is called when its outcome is known. */
   follow(order, after, { onStatus, onEnd }) {
     return this.gateway.follow(order.sessionId, after, {
       onStatus,
@@ -81,21 +80,21 @@ export class Orders {
   }
 
   /**
-   * Reads the outcome once, from the stream's end, the webhook or the way back, whichever is first:
-   * claims are there for 30 seconds. Keeps what the shop needs, which is not the birthdate.
+   * Reads the outcome once: at the end of the stream, at the webhook or at the redirect, whichever is first. Claims
+   * can be read for 30 seconds. Keeps only what the shop needs, which does not include the birthdate.
    */
   async settle(sessionId) {
     const order = this.bySession.get(sessionId)
     if (!order || order.outcome) return
     const session = await this.gateway.session(sessionId).catch((error) => {
-      // Deleted: nobody will answer any more.
+      // The session was deleted, so there will be no answer.
       if (error.status === 404) return { status: 'DELETED' }
       throw error
     })
     const { status, reason, wallet_error: walletError, claims, verification_details: details } = session
     if (!['VERIFIED', 'FAILED', 'EXPIRED', 'DELETED'].includes(status) || order.outcome) return
     if (status !== 'VERIFIED') console.error(`order ${order.id}: ${[status, reason, walletError].join(' ')}`)
-    // VERIFIED without claims: this came too late. Then nobody knows, and the answer is no.
+    // VERIFIED without claims: they were read too late. The age is unknown, so the answer is no.
     const person = claims?.person
     order.outcome = {
       status,
@@ -107,8 +106,8 @@ export class Orders {
   }
 
   /**
-   * Whether one of `codes` is that of the order's answer: the browser that came back is the wallet's, or the
-   * one that had the gateway's page.
+   * Whether one of `codes` is that of the order's answer. The returning browser is then the wallet's, or the one
+   * that had the gateway's page.
    */
   async redeem(order, codes) {
     await this.settle(order.sessionId)
@@ -117,7 +116,7 @@ export class Orders {
     return order.isItsOwn
   }
 
-  /** What the page may know: a sale, a refusal, or that nothing came of it, in words. */
+  /** What the page may show: a sale, a refusal, or no outcome, in words. */
   view(order) {
     const { outcome } = order
     switch (outcome?.status) {
@@ -125,8 +124,8 @@ export class Orders {
         if (!order.isItsOwn) return { state: 'waiting' }
         return outcome.adult ? { state: 'done', name: outcome.name } : { state: 'refused', words: WORDS.young }
       case 'FAILED':
-        // A wallet that presents nothing is not a proof that fails; of wallets that present nothing,
-        // those say access_denied whose owner can do something about it.
+        // A wallet that presents nothing is not a failed proof. It reports access_denied if its owner can do
+        // something about it.
         if (!outcome.walletError) return { state: 'refused', words: WORDS.unproven }
         return { state: 'unfinished', words: outcome.walletError === 'access_denied' ? WORDS.declined : WORDS.unable }
       case 'EXPIRED':
@@ -150,7 +149,7 @@ function isAdult(birthdate) {
   return /^\d{4}-\d\d-\d\d$/.test(birthdate) && birthdate <= limit.toISOString().slice(0, 10)
 }
 
-/** In constant time; what is missing equals nothing. */
+/** Compares in constant time. A missing value equals nothing. */
 function equal(expected, given) {
   if (typeof expected !== 'string') return false
   const [a, b] = [Buffer.from(expected), Buffer.from(given)]

@@ -1,5 +1,5 @@
-// A shop that sells to adults. The page talks to this backend only; the API key, the session and
-// the claims stay here. One file of routes; idgate is in gateway.js, the orders are in orders.js.
+// A shop that sells to adults. The page talks only to this backend; the API key, the session and the claims
+// stay here. This file has the routes, gateway.js the requests to idgate, and orders.js the orders.
 
 import { createServer } from 'node:http'
 import { readFile } from 'node:fs/promises'
@@ -15,12 +15,12 @@ const PAGES = {
   '/shop.css': ['shop.css', 'text/css; charset=utf-8'],
   '/idgate.js': ['../../../bindings/browser/idgate.js', 'text/javascript; charset=utf-8'],
 }
-// Nothing from elsewhere runs or is loaded; the QR code is an image in a data: URL.
+// Nothing from other sites runs or is loaded. The QR code is an image in a data: URL.
 const POLICY = "default-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
 const MAX_WEBHOOK = 64 * 1024
 const MAX_ANSWER = 1024 * 1024
 
-/** Starts the shop; `settings` as in README.md. Gives the server, once it listens. */
+/** Starts the shop. README.md lists the `settings`. Returns the server when it listens. */
 export async function startShop(settings) {
   const gateway = new Gateway(settings.gatewayUrl, settings.apiKey)
   const orders = new Orders(gateway, settings)
@@ -63,12 +63,12 @@ async function answer(request, response, shop) {
   }
 }
 
-/** A new order. Only a page of this shop can begin one: browsers say where a request comes from. */
+/** A new order. Only a page of this shop can begin one: browsers send the origin of a request. */
 async function begin(request, response, { orders, settings }) {
   if (request.headers.origin !== settings.url) return send(response, 403, { error: 'not from this shop' })
   const onThisDevice = request.headers['x-device'] === 'this'
   const order = await orders.begin(onThisDevice)
-  // The order belongs to this browser. __Host- would also demand https.
+  // The order belongs to this browser. __Host- would also require https.
   response.setHeader('Set-Cookie', `order=${order.secret}; HttpOnly; SameSite=Lax; Path=/`)
   const code = onThisDevice || order.page ? undefined : qrImage(order.qrCodeUrl)
   const { id, link, page: pageUrl, dcApi } = order
@@ -81,13 +81,13 @@ function follow(request, response, { orders }, order) {
   response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' })
   const stop = orders.follow(order, after, {
     onStatus: ({ seq, status }) => response.write(`id: ${seq}\ndata: ${JSON.stringify({ status })}\n\n`),
-    // The page asks for the outcome now; by itself it would connect again.
+    // The page now asks for the outcome. Without this it would reconnect.
     onEnd: () => response.end('event: end\ndata: {}\n\n'),
   })
   request.on('close', stop)
 }
 
-/** What the page got from its browser. The answer says nothing: the page asks for the outcome. */
+/** The credential from the page's browser. The reply is empty: the page asks for the outcome. */
 async function relay(request, response, { orders, settings }, order) {
   if (request.headers.origin !== settings.url) return send(response, 403, { error: 'not from this shop' })
   const answer = await readBody(request, MAX_ANSWER)
@@ -97,8 +97,8 @@ async function relay(request, response, { orders, settings }, order) {
 }
 
 /**
- * Where the wallet sends the person afterwards, with the `response_code` of this answer, or the gateway's page
- * does, with its `page_code`.
+ * The address to which the wallet sends the person afterwards, with the `response_code` of this answer, or to which
+ * the gateway's page does, with its `page_code`.
  */
 async function comeBack(request, response, { orders }, parameters) {
   const order = orders.ofBrowser(cookie(request))
@@ -108,7 +108,7 @@ async function comeBack(request, response, { orders }, parameters) {
   response.end()
 }
 
-/** The gateway's word that a session is settled: also when no page is open any more. */
+/** The webhook that a session is settled. It also arrives if no page is open any more. */
 async function takeWebhook(request, response, { orders, settings }) {
   const body = await readBody(request, MAX_WEBHOOK)
   const { 'x-timestamp': timestamp, 'x-signature': signature } = request.headers
@@ -116,7 +116,7 @@ async function takeWebhook(request, response, { orders, settings }) {
   if (!body || !secret || !verify(secret, body, timestamp, signature)) {
     return send(response, 401, { error: 'the signature is not good' })
   }
-  // The same notification may come again: to settle an order twice changes nothing.
+  // The same notification may come twice. Settling an order again changes nothing.
   await orders.settle(JSON.parse(body).sessionId)
   return send(response, 200, { status: 'ok' })
 }
@@ -148,7 +148,7 @@ function send(response, status, body) {
   response.end(JSON.stringify(body))
 }
 
-/** The raw bytes, which the signature covers; undefined when there are too many. */
+/** The raw bytes, which the signature covers; undefined if there are too many. */
 async function readBody(request, limit) {
   const chunks = []
   let length = 0
@@ -164,7 +164,7 @@ function cookie(request) {
   return /(?:^|; )order=([\w-]+)/.exec(request.headers.cookie ?? '')?.[1]
 }
 
-/** A QR code as a data: URL; undefined when the request is too long for one. */
+/** A QR code as a data: URL; undefined if the request is too long for one. */
 function qrImage(text) {
   try {
     const code = qrcode(0, 'L')

@@ -1,4 +1,4 @@
-//! What an embedder supplies: the time, random bytes, and a store. The programs are in `src/bin`.
+//! The parts that an embedder supplies: the time, random bytes, and a store. The programs are in `src/bin`.
 
 mod store;
 pub mod wallet;
@@ -22,7 +22,7 @@ pub fn now() -> UnixMillis {
     UnixMillis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// The page about Rust: what stands there compiles, and what can run by itself does.
+/// The page about Rust. Its programs compile as documentation tests, and run if they need no input.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/rust.md")]
 mod page {}

@@ -1,5 +1,5 @@
-//! Sessions in memory, like a table of a database: the revision in the open for the compare-and-set, the session as
-//! bytes, the claims apart. A database gets the bytes sealed.
+//! Sessions in memory, like a database table: the revision in plain text for the compare-and-set, the session as
+//! bytes, and the claims in a separate place. Encrypt the bytes for a real database.
 
 use std::collections::HashMap;
 use std::future::{Future, ready};
@@ -77,7 +77,7 @@ impl Memory {
             match effect {
                 Effect::RedactClaimsAt(at) => self.at(*at, &id, Table::redact),
                 Effect::ExpireAt(at) => self.at(at.plus(CLAIMS_RETENTION_MS), &id, Table::forget),
-                _ => {} // a change of the status, for your own events
+                _ => {} // a status change, for your own events
             }
         }
         Committed::Stored

@@ -1,4 +1,4 @@
-//! The sample wallet reads a request of OpenID4VP 1.0, and answers it.
+//! The sample wallet reads a request of OpenID4VP 1.0 and answers it.
 
 use idgate_testkit::openid4vp::{Expected, Fetched, Format, Keys, Prefix, Request};
 use idgate_testkit::wallet::{Body, Wallet};
@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use crate::now;
 
-/// The body that `wallet` posts for the request behind `link`. A request by reference comes as the JWT that was fetched,
-/// and is verified with the DID document of the verifier.
+/// The body that `wallet` posts for the request in `link`. A request by reference is passed as the fetched JWT, and
+/// is /// verified with the verifier's DID document.
 ///
 /// # Errors
-/// The request has faults, or the wallet has no credential for it.
+/// The request is invalid, or the wallet has no credential for it.
 pub fn answer(
     wallet: &Wallet,
     link: &str,

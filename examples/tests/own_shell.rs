@@ -59,7 +59,7 @@ impl Shell {
         self.exchange(&format!("{method} {path}"), media_type, bytes.len(), bytes)
     }
 
-    /// Announces a form of that length and sends none of it: the reply must not wait for it.
+    /// Announces a form of that length and sends nothing of it. The reply must not wait for it.
     fn announce(&self, path: &str, length: usize) -> Reply {
         self.exchange(&format!("POST {path}"), FORM, length, &[])
     }
@@ -91,7 +91,7 @@ impl Shell {
         (created["id"].as_str().unwrap().to_owned(), [link(0), link(1)])
     }
 
-    /// The request behind a link: fetched and verified.
+    /// The request of a link, fetched and verified.
     fn fetch(&self, link: &str, haip: bool) -> Request {
         let (_, uri) = link.split_once("request_uri=").unwrap();
         let handle = uri.split('&').next().unwrap().rsplit("%2F").next().unwrap().to_owned();
@@ -222,7 +222,7 @@ fn a_status_list_is_fetched_and_a_revoked_credential_refused() {
 }
 
 #[test]
-fn of_answers_at_once_one_settles_the_check() {
+fn only_one_of_parallel_answers_settles_the_check() {
     let shell = Shell::start();
     let (id, links) = shell.create();
     let request = shell.fetch(&links[0], false);

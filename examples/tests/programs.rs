@@ -1,4 +1,4 @@
-//! Each program that runs to its end verifies what it set out to verify.
+//! Each program that runs to its end verifies its presentation.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // a test may stop at the first surprise
 

@@ -1,4 +1,4 @@
-"""Every vector, and a receiver that uses the functions."""
+"""Tests every vector, and a receiver that uses the functions."""
 
 import json
 import time

@@ -1,10 +1,10 @@
-// Verifies the webhooks of idgate. Take either function; both need the body as it arrived, as a Buffer.
+// Verifies the webhooks of idgate. Use either function; both need the unparsed body as a Buffer.
 //
 //   if (!verify(secret, body, req.headers['x-timestamp'], req.headers['x-signature'])) return 400
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** How far the clocks may be apart, either way. */
+/** How far the clocks may differ, in either direction. */
 export const TOLERANCE_MS = 300_000;
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
@@ -17,7 +17,7 @@ export function verify(secret, body, timestamp, signature, nowMs = Date.now()) {
   return equal(mac.digest('hex'), signature);
 }
 
-/** webhook-signature (Standard Webhooks): one good `v1,…` entry is enough. */
+/** webhook-signature (Standard Webhooks): one valid `v1,…` entry is enough. */
 export function verifyStandard(secret, body, id, timestamp, signatures, nowMs = Date.now()) {
   if (!isRecent(timestamp, 1000, nowMs)) return false;
   const mac = createHmac('sha256', standardKey(secret)).update(`${id}.${timestamp}.`).update(body);
@@ -34,7 +34,7 @@ function isRecent(timestamp, unitMs, nowMs) {
   return DIGITS.test(timestamp) && Math.abs(nowMs - Number(timestamp) * unitMs) <= TOLERANCE_MS;
 }
 
-/** In constant time; both whole, so that a shorter one is not compared as far as it goes. */
+/** Compares in constant time, and only values of the same length. */
 function equal(expected, given) {
   const [a, b] = [Buffer.from(expected), Buffer.from(String(given))];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -1,4 +1,4 @@
-"""Verifies the webhooks of idgate. Take either function; both need the body as it arrived.
+"""Verifies the webhooks of idgate. Use either function; both need the unparsed body.
 
     if not verify(secret, body, headers.get("X-Timestamp"), headers.get("X-Signature")):
         return 400
@@ -10,7 +10,7 @@ import hmac
 import re
 import time
 
-TOLERANCE_MS = 300_000  # how far the clocks may be apart, either way
+TOLERANCE_MS = 300_000  # how far the clocks may differ, in either direction
 
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _DIGITS = re.compile(r"[0-9]{1,16}")
@@ -35,7 +35,7 @@ def verify_standard(
     signatures: str | None,
     now_ms: int | None = None,
 ) -> bool:
-    """webhook-signature (Standard Webhooks): one good `v1,…` entry is enough."""
+    """webhook-signature (Standard Webhooks): one valid `v1,…` entry is enough."""
     if id is None or timestamp is None or signatures is None or not _is_recent(timestamp, 1000, now_ms):
         return False
     signed = b".".join([id.encode(), timestamp.encode(), body])

@@ -1,4 +1,4 @@
-// Every vector.
+// Tests every vector.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

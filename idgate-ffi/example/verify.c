@@ -1,4 +1,4 @@
-/* Verifies one SD-JWT VC as a wallet put it into vp_token, fetches its status list, and prints its claims.
+/* Verifies one SD-JWT VC of a vp_token, fetches its status list, and prints its claims.
  *
  *     cc verify.c $(pkg-config --cflags --libs idgate) -o verify      or with the CMakeLists.txt here
  *     ./verify issuer.jwk.json https://issuer.example CLIENT_ID NONCE presentation.txt given_name
@@ -38,7 +38,7 @@ static idgate_str read_file(const char *name) {
         exit(1);
     }
     fclose(in);
-    /* A line break at the end is the editor's. */
+    /* Ignore line breaks that an editor added at the end. */
     while (len > 0 && strchr("\r\n", at[len - 1]) != NULL) len--;
     return (idgate_str){at, (size_t)len};
 }

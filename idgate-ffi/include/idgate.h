@@ -58,7 +58,7 @@ enum idgate_status
   IDGATE_REFUSED = 1,
   // The tenant's request breaks a rule; the error's path names the field.
   IDGATE_BAD_REQUEST = 2,
-  // The wallet's answer, or its question for a request, changes nothing. Store nothing, and send the error's
+  // The wallet's answer, or its fetch of a request, changes nothing. Store nothing, and send the error's
   // reply.
   IDGATE_BAD_RESPONSE = 3,
   // Trust material, keys, choices or a snapshot cannot be used.
@@ -67,9 +67,9 @@ enum idgate_status
   IDGATE_MISUSE = 5,
   // The random source or the signer did not answer, or a status source could not be asked. Try again.
   IDGATE_UNAVAILABLE = 6,
-  // There is nothing of what you asked for.
+  // There is nothing to return.
   IDGATE_NOTHING = 7,
-  // The library has a fault. Nothing was written but the error.
+  // The library has a fault. Only the error was written.
   IDGATE_INTERNAL = 8,
 };
 #ifndef __cplusplus
@@ -122,7 +122,7 @@ enum idgate_kind
   // idgate_verification_recall; if it has nothing, commit, then call idgate_verification_fetch,
   // idgate_verification_wait and idgate_verification_settle. Then step again.
   IDGATE_STEP_NEED = 1,
-  // It is decided. Commit the transition, then send the reply to the wallet.
+  // The verification is decided. Commit the transition, then send the reply to the wallet.
   IDGATE_STEP_DONE = 2,
 };
 #ifndef __cplusplus
@@ -154,7 +154,7 @@ typedef int32_t idgate_client_id;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// The requests that pages may pass to their browser (OpenID4VP A.3). Each has the simpler ones behind it.
+// The requests that pages may pass to their browser (OpenID4VP A.3). Each choice includes the simpler ones.
 enum idgate_dc_api
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -234,15 +234,15 @@ typedef int32_t idgate_material;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Live, or a test.
+// The mode: live or test.
 enum idgate_mode
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-  // For real. Trust material for tests does not serve it.
+  // Live. Trust material for tests is not used.
   IDGATE_MODE_LIVE = 1,
-  // For trying things out.
+  // Test.
   IDGATE_MODE_TEST = 2,
 };
 #ifndef __cplusplus
@@ -293,7 +293,7 @@ typedef int32_t idgate_reader;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// How requests of `draft` and `1.0` go to wallets. Requests of `haip` are always IDGATE_REQUEST_JAR.
+// How requests of `draft` and `1.0` reach wallets. Requests of `haip` are always IDGATE_REQUEST_JAR.
 enum idgate_request_mode
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -353,7 +353,7 @@ typedef int32_t idgate_webhook_scheme;
 // An error: free it with idgate_error_free.
 typedef struct idgate_error idgate_error;
 
-// Fetches status lists and CRLs, and remembers them.
+// Fetches status lists and CRLs, and caches them.
 typedef struct idgate_fetcher idgate_fetcher;
 
 // A session at one revision; it never changes.
@@ -368,7 +368,7 @@ typedef struct idgate_step idgate_step;
 // The issuers that you trust, and their material.
 typedef struct idgate_trust idgate_trust;
 
-// A verification under way: of a wallet's answer, or of one presentation.
+// A verification in progress: of a wallet's answer, or of one presentation.
 typedef struct idgate_verification idgate_verification;
 
 // A verifier. Make a new one to change trust.
@@ -406,8 +406,8 @@ typedef struct idgate_str {
 #define IDGATE_STR(literal) ((idgate_str){"" literal, sizeof(literal) - 1})
 #endif
 
-// An answer to a wallet over HTTP. Set `size` before you ask for one. The texts belong to the step or the
-// error that it is the reply of. Send `Cache-Control: no-store` with each.
+// An HTTP reply to a wallet. Set `size` before you ask for one. The texts belong to the step or the
+// error that the reply is from. Send `Cache-Control: no-store` with each reply.
 typedef struct idgate_reply {
   // `sizeof(idgate_reply)`
   size_t size;
@@ -425,7 +425,7 @@ typedef struct idgate_reply {
 typedef struct idgate_fetch_options {
   // `sizeof(idgate_fetch_options)`
   size_t size;
-  // Ranges of addresses that are reached in addition to public ones, for example "10.0.0.0/8".
+  // Address ranges that the fetcher may reach in addition to public addresses, for example "10.0.0.0/8".
   const struct idgate_str *allow;
   // How many ranges there are.
   size_t allow_len;
@@ -445,11 +445,11 @@ typedef struct idgate_expected {
   struct idgate_str issuer_id;
   // The `client_id` exactly as you sent it.
   struct idgate_str client_id;
-  // The nonce exactly as you sent it. Whether it was used before is for you to know.
+  // The nonce exactly as you sent it. You have to check that it was not used before.
   struct idgate_str nonce;
   // When you sent the request. The proof of an SD-JWT VC from before that time is stale. 0: `now_ms`.
   uint64_t sent_at_ms;
-  // The claims that must be there. The result has these alone.
+  // The claims that must be there. The result has only these.
   const struct idgate_str *claims;
   // How many claims there are.
   size_t claims_len;
@@ -462,22 +462,22 @@ typedef struct idgate_expected {
   uint32_t checks;
   // The issuer's algorithm, for example ES256, if it must be that one.
   struct idgate_str alg;
-  // Of an mdoc: the document type.
+  // For an mdoc: the document type.
   struct idgate_str doc_type;
-  // Of an mdoc: the namespace of the claims.
+  // For an mdoc: the namespace of the claims.
   struct idgate_str name_space;
-  // Of an mdoc that a wallet posted: the `response_uri`.
+  // For an mdoc that a wallet posted: the `response_uri`.
   struct idgate_str response_uri;
-  // Of an mdoc that a page got from its browser: the origin of the page.
+  // For an mdoc that a page got from its browser: the origin of the page.
   struct idgate_str origin;
-  // Of an mdoc in an encrypted answer: the JWK that the answer was encrypted to, with `d` if a device MAC shall
-  // count. A device MAC counts in `draft` alone.
+  // For an mdoc in an encrypted answer: the JWK that the answer was encrypted to, with `d` if a device MAC is to
+  // be accepted. A device MAC is accepted only in `draft`.
   struct idgate_str enc_key;
-  // Of an mdoc in an encrypted answer of `draft`: the `apu` of the header.
+  // For an mdoc in an encrypted answer of `draft`: the `apu` of the header.
   struct idgate_str apu;
 } idgate_expected;
 
-// A session to make.
+// A session to create.
 typedef struct idgate_new_session {
   // `sizeof(idgate_new_session)`
   size_t size;
@@ -493,22 +493,22 @@ typedef struct idgate_new_session {
   struct idgate_str registration;
 } idgate_new_session;
 
-// A wallet's question for a request: GET or POST `{base_url}/v1/oid4vp/request/{handle}`.
+// A wallet's fetch of a request: GET or POST `{base_url}/v1/oid4vp/request/{handle}`.
 typedef struct idgate_asked {
   // `sizeof(idgate_asked)`
   size_t size;
   // The path that the wallet asked for, or its last segment.
   struct idgate_str to;
-  // Of a POST: the `Content-Type` header.
+  // For a POST: the `Content-Type` header.
   struct idgate_str content_type;
-  // Of a POST: the body, a form. A GET has neither `content_type` nor `body`.
+  // For a POST: the body, a form. A GET has neither `content_type` nor `body`.
   struct idgate_str body;
   // Instead of the two: the form's `wallet_nonce`, if you read the form yourself.
   struct idgate_str wallet_nonce;
 } idgate_asked;
 
 // A change to commit: store the snapshot of `session` if the stored revision is still `from`. If another revision is
-// stored, another request was faster: give the transition up. Free `session` and `effects`.
+// stored, another request was faster: discard the transition. Free `session` and `effects`.
 typedef struct idgate_transition {
   // The revision that must be stored; 0: insert.
   uint64_t from;
@@ -530,13 +530,13 @@ typedef struct idgate_material_options {
   size_t size;
   // A sum of IDGATE_TEST_ONLY and IDGATE_ALLOW_STALE.
   uint64_t flags;
-  // The present time. Lists need it.
+  // The current time. Lists need it.
   uint64_t now_ms;
   // The CA below which the signer of a list must be, in PEM or DER; for a trusted list also the signer itself.
-  // A list without it is taken with IDGATE_TEST_ONLY alone.
+  // A list without it is accepted only with IDGATE_TEST_ONLY.
   struct idgate_str signer_ca;
-  // NULL, or where to write what became of a list, as JSON. Of a Master List or a VICAL it is an array with
-  // each certificate. Of a trusted list it is an object with `list_type`, `sequence`, `issued_at_ms`,
+  // NULL, or where to write the report on a list, as JSON. For a Master List or a VICAL it is an array with
+  // each certificate. For a trusted list it is an object with `list_type`, `sequence`, `issued_at_ms`,
   // `next_update_ms` (the list no longer counts from then on), `organization`, `providers` and `certificates`.
   // Keep `list_type`, `organization` and `sequence`, and compare them with the next list after a restart:
   // within one collection the library does so itself.
@@ -581,7 +581,7 @@ typedef struct idgate_webhook {
   size_t size;
   // An idgate_webhook_scheme.
   int64_t scheme;
-  // The header `webhook-id`. IDGATE_WEBHOOK_STANDARD alone needs it.
+  // The header `webhook-id`. Only IDGATE_WEBHOOK_STANDARD needs it.
   struct idgate_str id;
   // The header with the timestamp.
   struct idgate_str timestamp;
@@ -589,7 +589,7 @@ typedef struct idgate_webhook {
   struct idgate_str signature;
   // The body.
   struct idgate_str body;
-  // How far the timestamp may be from the present; 0: IDGATE_WEBHOOK_TOLERANCE_MS.
+  // How far the timestamp may be from the current time; 0: IDGATE_WEBHOOK_TOLERANCE_MS.
   uint64_t tolerance_ms;
 } idgate_webhook;
 
@@ -603,8 +603,8 @@ idgate_status idgate_bytes_free(struct idgate_bytes bytes);
 
 // Makes a signer with the key of `signer` and a certificate for it. It signs the requests that name the verifier by
 // certificate (`x509_san_dns`, `x509_hash` and all of `haip`), and no others. `chain`, in PEM or DER, is the
-// certificate and then those that lead up from it; a root at the end is left out. It is checked for use at `now_ms`:
-// the key, the dates, and that each is signed by the next.
+// certificate and then those that lead up from it; a root at the end is left out. The chain is checked for use at
+// `now_ms`: the key, the dates, and that each certificate is signed by the next.
 idgate_status idgate_signer_certified(const struct idgate_signer *signer,
                                       struct idgate_str chain,
                                       uint64_t now_ms,
@@ -616,7 +616,7 @@ idgate_status idgate_signer_certified(const struct idgate_signer *signer,
 // `{"dc_api":{"origins":["https://shop.example"]}}`: name origins of your own, whose pages may ask. The JSON has the
 // nonce: keep it out of logs. Give what the page gets to idgate_verification_begin as an answer with `from_page`.
 // One answer settles the session, through a browser or by a link. IDGATE_BAD_RESPONSE: there is nothing to pass on,
-// or the session takes no answer any more.
+// or the session no longer accepts an answer.
 idgate_status idgate_dc_api_requests(const struct idgate_verifier *verifier,
                                      const struct idgate_session *session,
                                      uint64_t now_ms,
@@ -643,23 +643,23 @@ struct idgate_str idgate_error_issuer(const struct idgate_error *error);
 // a member of idgate_trust_add_issuer. Empty for other errors.
 struct idgate_str idgate_error_field(const struct idgate_error *error);
 
-// The check that a presentation does not pass, in a few words. Empty for other errors.
+// The check that a presentation failed, in a few words. Empty for other errors.
 struct idgate_str idgate_error_check(const struct idgate_error *error);
 
 // The clause of the standard behind that check, for example `RFC 9901 7.3`. Empty for other errors.
 struct idgate_str idgate_error_clause(const struct idgate_error *error);
 
-// What you can do about it, in a sentence, where that is known. Else empty.
+// What you can do about it, in a sentence. Empty if that is not known.
 struct idgate_str idgate_error_hint(const struct idgate_error *error);
 
-// The stable name of that hint. Of a request: `add_vct`, `add_doc_type`, `update_trusted_list`,
+// The stable name of that hint. For a request: `add_vct`, `add_doc_type`, `update_trusted_list`,
 // `add_certificate`, `renew_certificate`, `add_signer`, `add_reader_certificate`, `choose_profile`,
-// `enable_profile`, `enable_dc_api`. Of a presentation: `add_issuer`, `supply_status`, `try_again`. Later versions
+// `enable_profile`, `enable_dc_api`. For a presentation: `add_issuer`, `supply_status`, `try_again`. Later versions
 // may have more.
 struct idgate_str idgate_error_remedy(const struct idgate_error *error);
 
-// The answer to the wallet whose answer or question brought this error: 4xx with IDGATE_BAD_RESPONSE, 503 with
-// IDGATE_UNAVAILABLE, 500 with others. It says nothing of your configuration.
+// The reply to the wallet whose answer or fetch caused this error: 4xx with IDGATE_BAD_RESPONSE, 503 with
+// IDGATE_UNAVAILABLE, 500 with others. It reveals nothing about your configuration.
 idgate_status idgate_error_reply(const struct idgate_error *error, struct idgate_reply *out);
 
 // Frees an error.
@@ -671,22 +671,22 @@ idgate_status idgate_error_free(struct idgate_error *error);
 // The fetcher resolves a name once and connects to an address that it checked: a public one, or one in a range
 // that you allow. It follows at most three redirects, each checked in the same way. A body may have 10 MiB, and
 // all fetches for one answer take 5 s together. It uses no proxy, whatever the environment says. Its thread
-// starts with the first fetch and ends with the fetcher. A forked process has a fetcher of its own, which
-// remembers nothing.
+// starts with the first fetch and ends with the fetcher. A forked process has a fetcher of its own, with an
+// empty cache.
 //
-// It remembers up to 1,024 lists in 64 MiB. It asks a source again when the source says so (`ttl`, `exp`,
+// It caches up to 1,024 lists in 64 MiB. It asks a source again when the source says so (`ttl`, `exp`,
 // nextUpdate), and after a day at the latest. While a source is down, its last good copy serves up to 24 hours
 // longer, and never past its own end (`exp`, nextUpdate). A CRL therefore serves to its nextUpdate.
 //
-// IDGATE_CONFIG: a range or a root cannot be used, or neither you nor the operating system have roots.
+// IDGATE_CONFIG: a range or a root cannot be used, or there are no roots from you or the operating system.
 idgate_status idgate_fetcher_new(const struct idgate_fetch_options *options,
                                  struct idgate_fetcher **out,
                                  struct idgate_error **err_out);
 
-// Frees a fetcher. Fetches that are under way go on.
+// Frees a fetcher. Fetches in progress continue.
 idgate_status idgate_fetcher_free(struct idgate_fetcher *fetcher);
 
-// Answers needs of the last step at `now_ms` from what `fetcher` remembers, if it is fresh. `out` says whether it
+// Answers needs of the last step at `now_ms` from the cache of `fetcher`, if that is fresh. `out` says whether it
 // answered any: then step again, without committing the transition of the step.
 idgate_status idgate_verification_recall(const struct idgate_verification *verification,
                                          const struct idgate_fetcher *fetcher,
@@ -694,29 +694,29 @@ idgate_status idgate_verification_recall(const struct idgate_verification *verif
                                          bool *out,
                                          struct idgate_error **err_out);
 
-// Begins to fetch all needs of the last step, after its transition was committed, and does not wait.
-// IDGATE_UNAVAILABLE: it could not begin. Commit what idgate_session_released gives, and send the error's reply.
+// Starts to fetch all needs of the last step and does not wait. Commit the transition of the step before.
+// IDGATE_UNAVAILABLE: it could not start. Commit what idgate_session_released gives, and send the error's reply.
 idgate_status idgate_verification_fetch(const struct idgate_verification *verification,
                                         const struct idgate_fetcher *fetcher,
                                         struct idgate_error **err_out);
 
-// Waits up to `wait_ms` for what idgate_verification_fetch began; with 0 it only looks. `out` says whether
-// everything came: then call idgate_verification_settle. That takes 9 seconds at most.
+// Waits up to `wait_ms` for the fetches of idgate_verification_fetch; with 0 it does not wait. `out` says whether
+// all of them ended: then call idgate_verification_settle. They take 9 seconds at most.
 idgate_status idgate_verification_wait(const struct idgate_verification *verification,
                                        uint32_t wait_ms,
                                        bool *out,
                                        struct idgate_error **err_out);
 
-// Answers the needs of the last step with what came, at `now_ms`; then step again. A source that failed counts as
+// Answers the needs of the last step with the results, at `now_ms`; then step again. A source that failed counts as
 // unavailable, and the verification is decided on that. IDGATE_UNAVAILABLE: this machine could not ask a source (no
-// file descriptor, no route), or something did not come yet. Commit what idgate_session_released gives, and send the
+// file descriptor, no route), or a fetch has not ended yet. Commit what idgate_session_released gives, and send the
 // error's reply.
 idgate_status idgate_verification_settle(const struct idgate_verification *verification,
                                          uint64_t now_ms,
                                          struct idgate_error **err_out);
 
 // Gives the number of handles and bytes of this process that you have not freed yet. It is 0 at the end of a
-// program that leaks nothing. Leak checkers do not see them, because the library remembers each.
+// program that leaks nothing. Leak checkers do not see them, because the library keeps a reference to each.
 size_t idgate_in_use(void);
 
 // Verifies one presentation as a wallet puts it into vp_token, without a session. Nothing is fetched: a credential
@@ -731,8 +731,8 @@ idgate_status idgate_presentation_verify(const struct idgate_trust *trust,
                                          struct idgate_bytes *out,
                                          struct idgate_error **err_out);
 
-// Begins the same in steps, so that its status can be fetched. Step it like the verification of an answer; there is
-// nothing to commit and no reply to send. idgate_step_json has the result.
+// Starts to verify one presentation in steps, so that its status can be fetched. Step it like the verification of an
+// answer; there is nothing to commit and no reply to send. idgate_step_json has the result.
 idgate_status idgate_presentation_begin(const struct idgate_trust *trust,
                                         struct idgate_str presentation,
                                         const struct idgate_expected *expected,
@@ -773,7 +773,7 @@ idgate_status idgate_request_object(const struct idgate_verifier *verifier,
                                     struct idgate_step **out,
                                     struct idgate_error **err_out);
 
-// Makes a session of a request: a CreateSessionRequest in JSON, the same that the gateway takes. Commit the
+// Creates a session from a request: a CreateSessionRequest in JSON, as the gateway takes it. Commit the
 // transition, then show what idgate_session_info says. IDGATE_BAD_REQUEST: idgate_error_path names the field that
 // breaks a rule.
 idgate_status idgate_session_create(const struct idgate_verifier *verifier,
@@ -783,17 +783,17 @@ idgate_status idgate_session_create(const struct idgate_verifier *verifier,
                                     struct idgate_transition *out,
                                     struct idgate_error **err_out);
 
-// Gives the session as bytes for your database, without its result. They have nonce, state and keys: seal them.
+// Gives the session as bytes for your database, without its result. They contain nonce, state and keys: seal them.
 idgate_status idgate_session_snapshot(const struct idgate_session *session,
                                       struct idgate_bytes *out,
                                       struct idgate_error **err_out);
 
-// Restores the session of a snapshot that this version or an earlier one made.
+// Restores a session from a snapshot that this version or an earlier one made.
 idgate_status idgate_session_restore(struct idgate_str snapshot,
                                      struct idgate_session **out,
                                      struct idgate_error **err_out);
 
-// Gives the result as bytes, for a program that keeps it over a restart. They have claims: seal them, and erase
+// Gives the result as bytes, for a program that keeps it over a restart. They contain claims: seal them, and erase
 // them 30 seconds after verification. IDGATE_NOTHING: there is no result.
 idgate_status idgate_session_result_snapshot(const struct idgate_session *session,
                                              uint64_t now_ms,
@@ -826,8 +826,8 @@ idgate_status idgate_session_info(const struct idgate_session *session,
 
 // Gives `claims` and `verification_details` of a VERIFIED session as JSON, until 30 seconds after verification.
 // `reader` is an idgate_reader. IDGATE_READER_BROWSER is for a person's browser: `response_code` is what it had in
-// the query of your `redirect_uri`, and NULL if it had none. Sessions that have to end in the browser that they began
-// in give their result only for the right code: all that offer `haip`, unless the request has `same_device` false, and
+// the query of your `redirect_uri`, and NULL if it had none. Sessions that have to end in the browser that began
+// them give their result only for the right code: all that offer `haip`, unless the request has `same_device` false, and
 // those whose request has `same_device` true. IDGATE_READER_BACKEND reads without a code: never pass its result to a
 // browser that you do not know. IDGATE_NOTHING: the error's code is `not_verified`, `response_code_missing`,
 // `response_code_wrong` or `redacted`.
@@ -838,7 +838,7 @@ idgate_status idgate_session_result(const struct idgate_session *session,
                                     struct idgate_bytes *out,
                                     struct idgate_error **err_out);
 
-// Notes that the person followed the link: CREATED becomes PENDING. IDGATE_NOTHING: nothing changes.
+// Records that the person followed the link: CREATED becomes PENDING. IDGATE_NOTHING: nothing changes.
 idgate_status idgate_session_followed(const struct idgate_session *session,
                                       uint64_t now_ms,
                                       struct idgate_transition *out,
@@ -851,15 +851,15 @@ idgate_status idgate_session_due(const struct idgate_session *session,
                                  struct idgate_transition *out,
                                  struct idgate_error **err_out);
 
-// Gives up a verification because of a fault of your own: the session is PENDING again, or EXPIRED, so that the same
-// answer is taken later. `session` is the one of the IDGATE_STEP_NEED that you committed. IDGATE_NOTHING: no
-// verification is under way.
+// Gives up a verification because of a fault on your side: the session is PENDING again, or EXPIRED, so that the same
+// answer can be accepted later. `session` is the one of the IDGATE_STEP_NEED that you committed. IDGATE_NOTHING: no
+// verification is in progress.
 idgate_status idgate_session_released(const struct idgate_session *session,
                                       uint64_t now_ms,
                                       struct idgate_transition *out,
                                       struct idgate_error **err_out);
 
-// Frees a session. Verifications that began with it go on.
+// Frees a session. Verifications that began with it continue.
 idgate_status idgate_session_free(struct idgate_session *session);
 
 // Makes a fresh P-256 signing key of 32 bytes for idgate_signer_new. Keep it sealed.
@@ -872,7 +872,7 @@ idgate_status idgate_signer_new(struct idgate_str base_url,
                                 struct idgate_signer **out,
                                 struct idgate_error **err_out);
 
-// Makes a signer behind a function of yours, for example for a key in an HSM. `public_key` is its public JWK.
+// Makes a signer that calls a function of yours, for example for a key in an HSM. `public_key` is its public JWK.
 // The function gets `userdata` unchanged: it must live as long as verifiers use the signer, and serve any
 // thread.
 idgate_status idgate_signer_new_external(struct idgate_str base_url,
@@ -882,12 +882,12 @@ idgate_status idgate_signer_new_external(struct idgate_str base_url,
                                          struct idgate_signer **out,
                                          struct idgate_error **err_out);
 
-// Gives the signer's public key as a JWK, to be published.
+// Gives the signer's public key as a JWK, for publication.
 idgate_status idgate_signer_public_key(const struct idgate_signer *signer,
                                        struct idgate_bytes *out,
                                        struct idgate_error **err_out);
 
-// Frees a signer. Verifiers that were made with it go on.
+// Frees a signer. Verifiers that were made with it keep working.
 idgate_status idgate_signer_free(struct idgate_signer *signer);
 
 // Gives the DID document of `base_url`, to be served at `/.well-known/did.json`. `keys` is a JSON array of
@@ -932,7 +932,7 @@ idgate_status idgate_step_reply(const struct idgate_step *step,
 // - IDGATE_STEP_DONE of an answer: `reply` ("accepted", "error_noted", "refused"), `redirect_uri`, `status`, `reason`,
 //   `wallet_error`, and `report` with every check that was made.
 // - IDGATE_STEP_DONE of a presentation: the same as idgate_presentation_verify gives.
-// - Of a request for a wallet: empty.
+// - Step of idgate_request_object: empty.
 struct idgate_str idgate_step_json(const struct idgate_step *step);
 
 // Frees a step.
@@ -951,18 +951,18 @@ idgate_status idgate_trust_new(struct idgate_trust **out, struct idgate_error **
 //   unnamed.
 // - `claim_paths` (object): the paths of claims of SD-JWT VCs that are not members of the payload by their name,
 //   for example {"city":["address","locality"]}. Not for the profile `draft`.
-// - `default_claims` (array): claims that a request gets which names this issuer alone.
+// - `default_claims` (array): the claims of a request that names only this issuer.
 // - `countries` (array): countries whose roots serve; without it, any.
 // - `mdoc_ekus` (array): extended key usages of mdoc document signers; without it, that of the mDL. `x5c_ekus`
 //   (array): extended key usages of which the certificate of an SD-JWT VC issuer must have one.
 // - `revocation`: "if_published" (the default), "required" or "off".
-// - `on_unknown_revocation`: "refuse" (the default), "accept" or "tenant": the treatment of a credential whose status
-//   list cannot be had. Not with "required". With "tenant" a session's request chooses.
+// - `on_unknown_revocation`: "refuse" (the default), "accept" or "tenant": what to do with a credential whose status
+//   list cannot be fetched. Not with "required". With "tenant" the session's request decides.
 // - `status_max_age_days` (1 to 3650, default 7): how long a status list without `exp` counts.
-// - `named_in_queries` (true): queries name the roots. `trusted_list_urls` (array): queries name these lists. So
-//   wallets look only for credentials below them (OpenID4VP 6.1.1).
+// - `named_in_queries` (true): queries name the roots. `trusted_list_urls` (array): queries name these lists. Wallets
+//   then look only for credentials below them (OpenID4VP 6.1.1).
 // - `device_response_documents`: "one" (the default) or "any".
-// - `issuing_country_unbound` (true): test-mode sessions take an mDL whose issuing_country is not its signer's.
+// - `issuing_country_unbound` (true): test-mode sessions accept an mDL whose issuing_country is not its signer's.
 //
 // IDGATE_CONFIG: idgate_error_issuer and idgate_error_field say what cannot be used.
 idgate_status idgate_trust_add_issuer(const struct idgate_trust *trust,
@@ -978,10 +978,10 @@ idgate_status idgate_trust_add_material(const struct idgate_trust *trust,
                                         const struct idgate_material_options *options,
                                         struct idgate_error **err_out);
 
-// Frees a collection. Verifiers that were made of it keep what they have.
+// Frees a collection. Verifiers that were made from it keep what they have.
 idgate_status idgate_trust_free(struct idgate_trust *trust);
 
-// Begins to verify a wallet's answer. IDGATE_BAD_RESPONSE: store nothing, and send the error's reply.
+// Starts to verify a wallet's answer. IDGATE_BAD_RESPONSE: store nothing, and send the error's reply.
 idgate_status idgate_verification_begin(const struct idgate_verifier *verifier,
                                         const struct idgate_session *session,
                                         const struct idgate_answer *answer,
@@ -989,14 +989,15 @@ idgate_status idgate_verification_begin(const struct idgate_verifier *verifier,
                                         struct idgate_verification **out,
                                         struct idgate_error **err_out);
 
-// Goes as far as possible without the network. IDGATE_BAD_RESPONSE: the session takes no answer any more; store
-// nothing, and send the error's reply. IDGATE_REFUSED: of a presentation outside a session; the code is the reason.
+// Goes as far as possible without the network. IDGATE_BAD_RESPONSE: the session no longer accepts an answer; store
+// nothing, and send the error's reply. IDGATE_REFUSED: a presentation outside a session was refused; the code is the
+// reason.
 idgate_status idgate_verification_step(const struct idgate_verification *verification,
                                        struct idgate_step **out,
                                        struct idgate_error **err_out);
 
-// Takes the body that came for the need of that index in the last step, at `now_ms`, after the transition of the
-// step was committed. A `body` with a `ptr` of NULL says that nothing came in time.
+// Takes the body that was fetched for the need with that index in the last step, at `now_ms`. Commit the transition of
+// the step before. A `body` with a `ptr` of NULL says that nothing came in time.
 idgate_status idgate_verification_supply(const struct idgate_verification *verification,
                                          size_t need,
                                          struct idgate_str body,
@@ -1014,10 +1015,10 @@ idgate_status idgate_verifier_new(const struct idgate_verifier_options *options,
                                   struct idgate_verifier **out,
                                   struct idgate_error **err_out);
 
-// Frees a verifier. Verifications that began with it go on.
+// Frees a verifier. Verifications that began with it continue.
 idgate_status idgate_verifier_free(struct idgate_verifier *verifier);
 
-// Begins to collect the choices for a verifier at `base_url`: an https origin, or http on loopback. Wallets post
+// Starts a set of choices for a verifier at `base_url`: an https origin, or http on loopback. Wallets post
 // their answers to `{base_url}/v1/oid4vp/response/{handle}`, and fetch requests by reference from
 // `{base_url}/v1/oid4vp/request/{handle}`. idgate_verifier_new needs a profile as well; everything else has a
 // default.
@@ -1033,7 +1034,7 @@ idgate_status idgate_verifier_options_profile(struct idgate_verifier_options *op
 idgate_status idgate_verifier_options_signer(struct idgate_verifier_options *options,
                                              const struct idgate_signer *signer);
 
-// Adds a signer that you replaced. It signs for sessions that were made with it, and for no others.
+// Adds a signer that you replaced. It signs only for sessions that were made with it.
 idgate_status idgate_verifier_options_former_signer(struct idgate_verifier_options *options,
                                                     const struct idgate_signer *signer);
 
@@ -1057,10 +1058,10 @@ idgate_status idgate_verifier_options_request_uri_post(struct idgate_verifier_op
 // identifier that a signer serves.
 idgate_status idgate_verifier_options_dc_api(struct idgate_verifier_options *options, int32_t dc_api);
 
-// Sets a number of yours for the trust, which sessions record when they are decided. Without it the number is 0.
+// Sets your own version number for the trust, which sessions record when they are decided. The default is 0.
 idgate_status idgate_verifier_options_trust_version(struct idgate_verifier_options *options, uint64_t trust_version);
 
-// Frees the choices. Verifiers that were made of them go on.
+// Frees the choices. Verifiers that were made from them keep working.
 idgate_status idgate_verifier_options_free(struct idgate_verifier_options *options);
 
 // Gives the headers of one attempt to deliver a notification: a JSON object of names and values.
@@ -1070,7 +1071,7 @@ idgate_status idgate_webhook_headers(struct idgate_str secret,
                                      struct idgate_bytes *out,
                                      struct idgate_error **err_out);
 
-// Verifies a notification. IDGATE_REFUSED: the signature or the time is wrong, so do not believe it.
+// Verifies a notification. IDGATE_REFUSED: the signature or the time is wrong, so do not trust it.
 idgate_status idgate_webhook_verify(struct idgate_str secret,
                                     const struct idgate_webhook *webhook,
                                     uint64_t now_ms,

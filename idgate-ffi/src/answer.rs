@@ -29,10 +29,10 @@ pub struct idgate_answer {
 
 sized::sized!(idgate_answer, "the answer": idgate_str, idgate_str, idgate_str, u64);
 
-/// An answer that is the library's own.
+/// An answer whose data the library has copied.
 pub(crate) struct Owned {
     pub(crate) way: Way,
-    /// It may have claims.
+    /// The body may contain claims, so it is wiped.
     pub(crate) body: Zeroizing<Vec<u8>>,
 }
 
@@ -48,7 +48,7 @@ impl Owned {
     /// Copies a caller's answer.
     ///
     /// # Safety
-    /// As [`sized::read`], and its texts as [`input`].
+    /// The struct as for [`sized::read`], and its texts as for [`input`].
     #[allow(unsafe_code)]
     pub(crate) unsafe fn read(answer: *const idgate_answer) -> Result<Self, Failure> {
         // SAFETY: the caller's promise is the same, for each.

@@ -6,13 +6,13 @@ use crate::failure::{Failure, idgate_error};
 use crate::handles;
 use crate::status::idgate_status::{self, *};
 
-/// Runs the body of a function. What goes wrong, a panic included, is a status, and an error when
-/// the caller wants one.
+/// Runs the body of a function. Turns every failure, including a panic, into a status, and into an
+/// error if the caller asks for one.
 pub(crate) fn boundary(
     err_out: *mut *mut idgate_error,
     body: impl FnOnce() -> Result<(), Failure>,
 ) -> idgate_status {
-    // What a panic leaves half done is what this call made itself, and a verification, which ends.
+    // A panic can leave only this call's own data unfinished, and a verification, which then ends.
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return IDGATE_OK,
         Ok(Err(failure)) => failure,
@@ -31,8 +31,8 @@ pub(crate) fn boundary(
     status
 }
 
-/// Writes what `make` gives to `out`. `make` runs only when there is an `out`, so that nothing is
-/// made that nobody gets.
+/// Writes the value of `make` to `out`. Without an `out`, `make` does not run, so that no value is
+/// leaked.
 pub(crate) fn put<T>(
     out: *mut T,
     make: impl FnOnce() -> Result<T, Failure>,
@@ -48,7 +48,7 @@ pub(crate) fn put<T>(
     Ok(())
 }
 
-/// Refuses what cannot be written to.
+/// Refuses an address that cannot be written to.
 pub(crate) fn room<T>(out: *mut T) -> Result<(), Failure> {
     if out.is_null() {
         return Err(Failure::misuse("the address for the output is missing"));
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_but_with_ok() {
+    fn outputs_are_written_only_with_ok() {
         let mut error = ptr::null_mut();
         assert_eq!(boundary(&mut error, || Ok(())), IDGATE_OK);
         assert!(error.is_null());
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_place_nothing_is_made() {
+    fn without_an_output_no_value_is_made() {
         let made =
             boundary(ptr::null_mut(), || put(ptr::null_mut::<u64>(), || panic!("made for nobody")));
         assert_eq!(made, IDGATE_MISUSE);

@@ -1,5 +1,5 @@
-//! Bytes that go out. They are remembered until they are freed, so that freeing them twice, or
-//! something else, is an answer and not undefined behaviour.
+//! Bytes for the caller. The library records them until they are freed, so that freeing them twice,
+//! or freeing anything else, is an error and not undefined behaviour.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -23,13 +23,13 @@ pub struct idgate_bytes {
     pub len: usize,
 }
 
-/// What callers have not freed yet, by address; wiped when freed.
+/// The bytes that callers have not freed yet, by address. They are wiped when freed.
 static GIVEN: LazyLock<Mutex<HashMap<usize, Wiped>>> = LazyLock::new(Mutex::default);
 
-/// A Vec: moving a Box would end the caller's right to the pointer.
+/// A Vec, because moving a Box would invalidate the caller's pointer.
 type Wiped = Zeroizing<Vec<u8>>;
 
-/// Gives `bytes` to the caller: what is owned as it is, of what is borrowed a copy.
+/// Gives `bytes` to the caller: owned bytes as they are, borrowed bytes as a copy.
 pub(crate) fn give(bytes: impl Into<Vec<u8>>) -> idgate_bytes {
     let mut bytes: Wiped = Zeroizing::new(bytes.into());
     if bytes.is_empty() {

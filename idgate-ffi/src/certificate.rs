@@ -17,8 +17,8 @@ use crate::status::idgate_status;
 
 /// Makes a signer with the key of `signer` and a certificate for it. It signs the requests that name the verifier by
 /// certificate (`x509_san_dns`, `x509_hash` and all of `haip`), and no others. `chain`, in PEM or DER, is the
-/// certificate and then those that lead up from it; a root at the end is left out. It is checked for use at `now_ms`:
-/// the key, the dates, and that each is signed by the next.
+/// certificate and then those that lead up from it; a root at the end is left out. The chain is checked for use at
+/// `now_ms`: the key, the dates, and that each certificate is signed by the next.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn idgate_signer_certified(
 }
 
 struct Certified {
-    /// Of the certificate, so that sessions know it from another one of the same key.
+    /// `x509_hash:` and the certificate's hash. Sessions use it to distinguish certificates of the same key.
     name: String,
     chain: Vec<Vec<u8>>,
     key: Arc<dyn RequestSigner>,

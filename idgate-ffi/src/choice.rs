@@ -1,4 +1,4 @@
-//! Choices that a caller gives as a number, so that an unknown one is an answer and not undefined behaviour.
+//! Choices that a caller gives as a number, so that an unknown number is an error and not undefined behaviour.
 
 use idgate_core::shell::ClientIdForm;
 use idgate_core::{DcApi, ResponseMode};
@@ -19,18 +19,18 @@ pub enum idgate_profile {
     IDGATE_PROFILE_HAIP = 3,
 }
 
-/// Live, or a test.
+/// The mode: live or test.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
 pub enum idgate_mode {
-    /// For real. Trust material for tests does not serve it.
+    /// Live. Trust material for tests is not used.
     IDGATE_MODE_LIVE = 1,
-    /// For trying things out.
+    /// Test.
     IDGATE_MODE_TEST = 2,
 }
 
-/// How requests of `draft` and `1.0` go to wallets. Requests of `haip` are always IDGATE_REQUEST_JAR.
+/// How requests of `draft` and `1.0` reach wallets. Requests of `haip` are always IDGATE_REQUEST_JAR.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
@@ -65,7 +65,7 @@ pub enum idgate_response_mode {
     IDGATE_RESPONSE_DIRECT_POST_JWT = 2,
 }
 
-/// The requests that pages may pass to their browser (OpenID4VP A.3). Each has the simpler ones behind it.
+/// The requests that pages may pass to their browser (OpenID4VP A.3). Each choice includes the simpler ones.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
@@ -78,7 +78,7 @@ pub enum idgate_dc_api {
     IDGATE_DC_API_MULTISIGNED = 3,
 }
 
-/// Gives an enumeration of the header its reader.
+/// Implements the reader of an enumeration in the header.
 macro_rules! choices {
     ($($name:ident: $($variant:ident),+;)+) => {$(
         impl $name {

@@ -1,4 +1,4 @@
-//! What a page passes to its browser (OpenID4VP A, W3C Digital Credentials API).
+//! Requests that a page passes to its browser (OpenID4VP A, W3C Digital Credentials API).
 
 use idgate_core::UnixMillis;
 
@@ -15,7 +15,7 @@ use crate::verifier::{VerifierHandle, idgate_verifier};
 /// `{"dc_api":{"origins":["https://shop.example"]}}`: name origins of your own, whose pages may ask. The JSON has the
 /// nonce: keep it out of logs. Give what the page gets to idgate_verification_begin as an answer with `from_page`.
 /// One answer settles the session, through a browser or by a link. IDGATE_BAD_RESPONSE: there is nothing to pass on,
-/// or the session takes no answer any more.
+/// or the session no longer accepts an answer.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.

@@ -53,7 +53,7 @@ pub extern "C" fn idgate_error_field(error: *const idgate_error) -> idgate_str {
     text(error, |failure| &failure.details.field)
 }
 
-/// The check that a presentation does not pass, in a few words. Empty for other errors.
+/// The check that a presentation failed, in a few words. Empty for other errors.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_error_check(error: *const idgate_error) -> idgate_str {
@@ -67,16 +67,16 @@ pub extern "C" fn idgate_error_clause(error: *const idgate_error) -> idgate_str 
     text(error, |failure| failure.details.check.map_or("", |check| check.clause()))
 }
 
-/// What you can do about it, in a sentence, where that is known. Else empty.
+/// What you can do about it, in a sentence. Empty if that is not known.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_error_hint(error: *const idgate_error) -> idgate_str {
     text(error, |failure| failure.details.remedy.as_ref().map_or("", |(_, hint)| hint))
 }
 
-/// The stable name of that hint. Of a request: `add_vct`, `add_doc_type`, `update_trusted_list`,
+/// The stable name of that hint. For a request: `add_vct`, `add_doc_type`, `update_trusted_list`,
 /// `add_certificate`, `renew_certificate`, `add_signer`, `add_reader_certificate`, `choose_profile`,
-/// `enable_profile`, `enable_dc_api`. Of a presentation: `add_issuer`, `supply_status`, `try_again`. Later versions
+/// `enable_profile`, `enable_dc_api`. For a presentation: `add_issuer`, `supply_status`, `try_again`. Later versions
 /// may have more.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
@@ -84,8 +84,8 @@ pub extern "C" fn idgate_error_remedy(error: *const idgate_error) -> idgate_str 
     text(error, |failure| failure.details.remedy.as_ref().map_or("", |(name, _)| name))
 }
 
-/// The answer to the wallet whose answer or question brought this error: 4xx with IDGATE_BAD_RESPONSE, 503 with
-/// IDGATE_UNAVAILABLE, 500 with others. It says nothing of your configuration.
+/// The reply to the wallet whose answer or fetch caused this error: 4xx with IDGATE_BAD_RESPONSE, 503 with
+/// IDGATE_UNAVAILABLE, 500 with others. It reveals nothing about your configuration.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.

@@ -32,16 +32,16 @@ pub(crate) struct Failure {
 /// Details for programs.
 #[derive(Debug)]
 pub(crate) struct Details {
-    /// Of a request, or of an issuer; else empty.
+    /// The field of a request or of an issuer; else empty.
     pub(crate) path: String,
-    /// Of an issuer, without an index.
+    /// The field of an issuer, without an index.
     pub(crate) field: String,
     pub(crate) issuer: String,
-    /// That a presentation did not pass.
+    /// The check that a presentation failed.
     pub(crate) check: Option<Check>,
     /// The remedy: its name, and its text.
     pub(crate) remedy: Option<(&'static str, String)>,
-    /// To the wallet that brought it about.
+    /// The reply to the wallet that caused it.
     pub(crate) reply: HttpReply,
 }
 
@@ -86,7 +86,7 @@ impl Failure {
         Self::new(IDGATE_INTERNAL, "internal_error", message)
     }
 
-    /// Trust that cannot be made: whose, which field, which of its values, and why.
+    /// Trust that cannot be built: the issuer, the field, the index of its value, and why.
     pub(crate) fn of_issuer(
         issuer: &str,
         field: &str,

@@ -1,4 +1,4 @@
-//! What fetches status lists and CRLs, so that the caller need not.
+//! The fetcher of status lists and CRLs.
 
 use idgate::{BlockingFetcher, Cidr, Egress};
 
@@ -9,7 +9,7 @@ use crate::handles;
 use crate::sized;
 use crate::status::idgate_status;
 
-/// Fetches status lists and CRLs, and remembers them.
+/// Fetches status lists and CRLs, and caches them.
 #[allow(non_camel_case_types)]
 pub struct idgate_fetcher {
     _private: [u8; 0],
@@ -26,7 +26,7 @@ handles::named!(FetcherHandle => idgate_fetcher, "fetcher");
 pub struct idgate_fetch_options {
     /// `sizeof(idgate_fetch_options)`
     pub size: usize,
-    /// Ranges of addresses that are reached in addition to public ones, for example "10.0.0.0/8".
+    /// Address ranges that the fetcher may reach in addition to public addresses, for example "10.0.0.0/8".
     pub allow: *const idgate_str,
     /// How many ranges there are.
     pub allow_len: usize,
@@ -42,7 +42,7 @@ fn egress(allow: &[&str], roots: Option<&[u8]>) -> Result<Egress, Failure> {
     });
     let egress = Egress::new(allowed.collect::<Result<_, _>>()?, roots);
     let egress = egress.map_err(|why| Failure::config(format!("roots: {why}")))?;
-    // Every credential with a status list would be refused without a reason that helps.
+    // Without roots, every credential with a status list would be refused for an unhelpful reason.
     egress.trusts_any().then_some(egress).ok_or_else(|| {
         Failure::config(
             "this system has no root certificates, so no https server can be trusted: install them \
@@ -57,14 +57,14 @@ fn egress(allow: &[&str], roots: Option<&[u8]>) -> Result<Egress, Failure> {
 /// The fetcher resolves a name once and connects to an address that it checked: a public one, or one in a range
 /// that you allow. It follows at most three redirects, each checked in the same way. A body may have 10 MiB, and
 /// all fetches for one answer take 5 s together. It uses no proxy, whatever the environment says. Its thread
-/// starts with the first fetch and ends with the fetcher. A forked process has a fetcher of its own, which
-/// remembers nothing.
+/// starts with the first fetch and ends with the fetcher. A forked process has a fetcher of its own, with an
+/// empty cache.
 ///
-/// It remembers up to 1,024 lists in 64 MiB. It asks a source again when the source says so (`ttl`, `exp`,
+/// It caches up to 1,024 lists in 64 MiB. It asks a source again when the source says so (`ttl`, `exp`,
 /// nextUpdate), and after a day at the latest. While a source is down, its last good copy serves up to 24 hours
 /// longer, and never past its own end (`exp`, nextUpdate). A CRL therefore serves to its nextUpdate.
 ///
-/// IDGATE_CONFIG: a range or a root cannot be used, or neither you nor the operating system have roots.
+/// IDGATE_CONFIG: a range or a root cannot be used, or there are no roots from you or the operating system.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn idgate_fetcher_new(
     })
 }
 
-/// Frees a fetcher. Fetches that are under way go on.
+/// Frees a fetcher. Fetches in progress continue.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_fetcher_free(fetcher: *mut idgate_fetcher) -> idgate_status {

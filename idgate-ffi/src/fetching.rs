@@ -11,7 +11,7 @@ use crate::handles;
 use crate::status::idgate_status;
 use crate::verification::{VerificationHandle, idgate_verification};
 
-/// Answers needs of the last step at `now_ms` from what `fetcher` remembers, if it is fresh. `out` says whether it
+/// Answers needs of the last step at `now_ms` from the cache of `fetcher`, if that is fresh. `out` says whether it
 /// answered any: then step again, without committing the transition of the step.
 ///
 /// # Safety
@@ -32,8 +32,8 @@ pub unsafe extern "C" fn idgate_verification_recall(
     })
 }
 
-/// Begins to fetch all needs of the last step, after its transition was committed, and does not wait.
-/// IDGATE_UNAVAILABLE: it could not begin. Commit what idgate_session_released gives, and send the error's reply.
+/// Starts to fetch all needs of the last step and does not wait. Commit the transition of the step before.
+/// IDGATE_UNAVAILABLE: it could not start. Commit what idgate_session_released gives, and send the error's reply.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -51,8 +51,8 @@ pub unsafe extern "C" fn idgate_verification_fetch(
     })
 }
 
-/// Waits up to `wait_ms` for what idgate_verification_fetch began; with 0 it only looks. `out` says whether
-/// everything came: then call idgate_verification_settle. That takes 9 seconds at most.
+/// Waits up to `wait_ms` for the fetches of idgate_verification_fetch; with 0 it does not wait. `out` says whether
+/// all of them ended: then call idgate_verification_settle. They take 9 seconds at most.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -71,9 +71,9 @@ pub unsafe extern "C" fn idgate_verification_wait(
     })
 }
 
-/// Answers the needs of the last step with what came, at `now_ms`; then step again. A source that failed counts as
+/// Answers the needs of the last step with the results, at `now_ms`; then step again. A source that failed counts as
 /// unavailable, and the verification is decided on that. IDGATE_UNAVAILABLE: this machine could not ask a source (no
-/// file descriptor, no route), or something did not come yet. Commit what idgate_session_released gives, and send the
+/// file descriptor, no route), or a fetch has not ended yet. Commit what idgate_session_released gives, and send the
 /// error's reply.
 ///
 /// # Safety

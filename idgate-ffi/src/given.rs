@@ -23,10 +23,10 @@ pub struct idgate_str {
 }
 
 impl idgate_str {
-    /// Nothing is given.
+    /// The value for "not given".
     pub const NONE: Self = Self { ptr: ptr::null(), len: 0 };
 
-    /// A text that lives as long as the object that it is part of.
+    /// A text that lives as long as the object that contains it.
     pub(crate) const fn of(text: &str) -> Self {
         Self { ptr: text.as_ptr().cast(), len: text.len() }
     }
@@ -52,7 +52,7 @@ impl From<&str> for idgate_str {
     }
 }
 
-/// The bytes of `given`; nothing is the same as no bytes.
+/// The bytes of `given`. A value that is not given is the same as no bytes.
 ///
 /// # Safety
 /// `given.ptr` is NULL, or points to `given.len` bytes that stay unchanged while `'a` lasts.
@@ -82,7 +82,7 @@ pub(crate) unsafe fn text<'a>(given: idgate_str, name: &str) -> Result<&'a str, 
     std::str::from_utf8(bytes).map_err(|_| Failure::misuse(format!("{name} is not UTF-8")))
 }
 
-/// The text of `given`, or `None` where nothing is given.
+/// The text of `given`, or `None` if it is not given.
 ///
 /// # Safety
 /// As [`input`].

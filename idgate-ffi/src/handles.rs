@@ -1,5 +1,5 @@
 //! Handles are names that look like pointers: a slot and its generation. They are looked up, never
-//! followed, so that a stale, foreign or invented one is an answer and not undefined behaviour.
+//! followed, so that a stale, foreign or invented handle is an error and not undefined behaviour.
 
 use std::any::Any;
 use std::ptr;
@@ -30,7 +30,7 @@ pub(crate) use named;
 
 named!(Failure => idgate_error, "error");
 
-/// What a handle names; only its kind gets it back.
+/// The object that a handle names. Only its own kind can be read from it.
 type Object = Arc<dyn Any + Send + Sync>;
 
 static SLOTS: RwLock<Slots> = RwLock::new(Slots { slots: Vec::new(), free: Vec::new() });
@@ -41,17 +41,17 @@ struct Slots {
 }
 
 struct Slot {
-    /// Goes up with each object that leaves; a slot whose count is used up is left alone.
+    /// Incremented when an object leaves the slot. A slot whose count is used up is not reused.
     generation: u32,
     object: Option<Object>,
 }
 
-/// A new handle of `object`; NULL when there is no room for one more.
+/// A new handle of `object`; NULL if there is no room for another one.
 pub(crate) fn make<T: Named>(object: T) -> *mut T::C {
     share(Arc::new(object))
 }
 
-/// The same for an object that another handle or object keeps as well.
+/// The same for an object that another handle or object also keeps.
 pub(crate) fn share<T: Named>(object: Arc<T>) -> *mut T::C {
     let mut slots = SLOTS.write().unwrap_or_else(PoisonError::into_inner);
     ptr::without_provenance_mut(slots.insert(object).unwrap_or(0))
@@ -65,7 +65,7 @@ pub(crate) fn find<T: Named>(handle: *const T::C) -> Result<Arc<T>, Failure> {
     found.and_then(|object| object.downcast().ok()).ok_or_else(|| no_handle::<T>(handle))
 }
 
-/// Gives a handle up. NULL is fine.
+/// Frees a handle. NULL is allowed.
 pub(crate) fn free<T: Named>(handle: *mut T::C) -> Result<(), Failure> {
     if handle.is_null() {
         return Ok(());
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_freed_handle_names_nothing_and_comes_never_back() {
+    fn a_freed_handle_is_never_valid_again() {
         let mut slots = slots();
         let first = slots.insert(object()).unwrap();
         assert!(slots.get(first).is_some());
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn invented_handles_name_nothing() {
+    fn invented_handles_are_misuse() {
         let mut slots = slots();
         let good = slots.insert(object()).unwrap();
         for bad in [0, 1, good + 1, good ^ (1 << 32), usize::MAX, good | (1 << 63)] {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_whose_generations_are_used_up_is_left_alone() {
+    fn a_slot_with_no_generation_left_is_not_reused() {
         let mut slots = slots();
         let first = slots.insert(object()).unwrap();
         slots.remove(first);

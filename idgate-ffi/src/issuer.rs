@@ -107,7 +107,7 @@ pub(crate) fn read(issuer: Issuer) -> Result<TrustEntry, Failure> {
     entry.ok_or_else(|| Failure::internal("an issuer was read and is not there"))
 }
 
-/// The members of JSON have names in the plural where an issuer has several.
+/// The failure for an error of the core. Some members of the JSON have names in the plural.
 fn fault(error: &TrustError) -> Failure {
     let field = match error.field() {
         Field::Id => "issuer_id",
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_queries_take_from_an_entry_is_read() {
+    fn query_members_of_an_issuer_are_read() {
         let entry = parse(br#"{"issuer_id":"dmv"}"#).unwrap();
         assert!(entry.claim_paths.is_empty() && !entry.aki);
         assert_eq!(entry.device_response_documents.name(), "one");
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_certificates_of_sd_jwt_issuers_must_be_for_is_read() {
+    fn x5c_ekus_of_an_issuer_are_read() {
         let ekus = |json: &str| parse(json.as_bytes()).unwrap().sd_jwt_ekus;
         assert!(ekus(r#"{"issuer_id":"dmv"}"#).is_empty());
         let given = ekus(r#"{"issuer_id":"dmv","x5c_ekus":["1.2.3","2.5.29.37.0"]}"#);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_to_do_with_an_unknown_status_is_read() {
+    fn on_unknown_revocation_of_an_issuer_is_read() {
         let choice = |json: &str| parse(json.as_bytes()).unwrap().on_unknown_revocation.name();
         assert_eq!(choice(r#"{"issuer_id":"dmv"}"#), "refuse");
         for name in ["refuse", "accept", "tenant"] {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_or_wrong_is_refused() {
+    fn unknown_and_wrong_members_are_refused() {
         for bad in [
             "",
             "[]",

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use crate::failure::Failure;
 use crate::status::idgate_status::{self, IDGATE_MISUSE};
 
-/// Reads a text. A message about it has names of members, and never values.
+/// Reads a text. Messages about it contain names of members, never values.
 pub(crate) fn read<T: DeserializeOwned>(
     json: &[u8],
     name: &str,
@@ -25,7 +25,7 @@ fn describe(json: &[u8], name: &str, error: &serde_json::Error) -> String {
     if !error.is_data() || NAMES_ONLY.iter().any(|it| text.starts_with(it)) {
         return format!("{name} cannot be read: {text}, at byte {place}");
     }
-    // Of what else is wrong with data serde shows the value; behind one of a few, the values that are allowed.
+    // For other errors serde shows the value. For an unknown variant it also lists the allowed values.
     if text.starts_with("unknown variant")
         && let Some((_, known)) = text.rsplit_once("`, expected ")
     {
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_described_without_its_values() {
+    fn read_errors_never_contain_values() {
         for (json, says) in [
             (r#"{"nonce":8472}"#, "byte 13"),
             ("{\n\"nonce\":8472}", "byte 14"),

@@ -1,11 +1,11 @@
-//! The C ABI of idgate-core. `include/idgate.h`, which is made from this crate, says what each function does and
-//! who owns what.
+//! The C ABI of idgate-core. `include/idgate.h` is generated from this crate. It says what each function does, and
+//! who owns the memory.
 //!
 //! ```text
 //!  caller ──> boundary (panics end here) ──> handles (looked up, never followed) ──> idgate-core
 //! ```
 //!
-//! No checks of its own: every verdict is the core's, with the core's codes.
+//! This crate makes no checks of its own: every decision is the core's, with the core's codes.
 
 mod answer;
 mod boundary;

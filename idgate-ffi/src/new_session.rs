@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::given::{idgate_str, optional_text, text};
 use crate::sized;
 
-/// A session to make.
+/// A session to create.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(non_camel_case_types)]
@@ -59,7 +59,7 @@ impl<'a> Wanted<'a> {
         Ok(Self { mode, tenant, strict: new.strict == 1, registration })
     }
 
-    /// As the core takes it.
+    /// The same in the type of the core.
     pub(crate) fn session(&self) -> NewSession {
         let new = NewSession::of(self.mode).tenant(TenantId::new(self.tenant));
         match &self.registration {

@@ -51,11 +51,11 @@ pub struct idgate_expected {
     pub issuer_id: idgate_str,
     /// The `client_id` exactly as you sent it.
     pub client_id: idgate_str,
-    /// The nonce exactly as you sent it. Whether it was used before is for you to know.
+    /// The nonce exactly as you sent it. You have to check that it was not used before.
     pub nonce: idgate_str,
     /// When you sent the request. The proof of an SD-JWT VC from before that time is stale. 0: `now_ms`.
     pub sent_at_ms: u64,
-    /// The claims that must be there. The result has these alone.
+    /// The claims that must be there. The result has only these.
     pub claims: *const idgate_str,
     /// How many claims there are.
     pub claims_len: usize,
@@ -68,18 +68,18 @@ pub struct idgate_expected {
     pub checks: u32,
     /// The issuer's algorithm, for example ES256, if it must be that one.
     pub alg: idgate_str,
-    /// Of an mdoc: the document type.
+    /// For an mdoc: the document type.
     pub doc_type: idgate_str,
-    /// Of an mdoc: the namespace of the claims.
+    /// For an mdoc: the namespace of the claims.
     pub name_space: idgate_str,
-    /// Of an mdoc that a wallet posted: the `response_uri`.
+    /// For an mdoc that a wallet posted: the `response_uri`.
     pub response_uri: idgate_str,
-    /// Of an mdoc that a page got from its browser: the origin of the page.
+    /// For an mdoc that a page got from its browser: the origin of the page.
     pub origin: idgate_str,
-    /// Of an mdoc in an encrypted answer: the JWK that the answer was encrypted to, with `d` if a device MAC shall
-    /// count. A device MAC counts in `draft` alone.
+    /// For an mdoc in an encrypted answer: the JWK that the answer was encrypted to, with `d` if a device MAC is to
+    /// be accepted. A device MAC is accepted only in `draft`.
     pub enc_key: idgate_str,
-    /// Of an mdoc in an encrypted answer of `draft`: the `apu` of the header.
+    /// For an mdoc in an encrypted answer of `draft`: the `apu` of the header.
     pub apu: idgate_str,
 }
 
@@ -117,8 +117,8 @@ pub unsafe extern "C" fn idgate_presentation_verify(
     })
 }
 
-/// Begins the same in steps, so that its status can be fetched. Step it like the verification of an answer; there is
-/// nothing to commit and no reply to send. idgate_step_json has the result.
+/// Starts to verify one presentation in steps, so that its status can be fetched. Step it like the verification of an
+/// answer; there is nothing to commit and no reply to send. idgate_step_json has the result.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.

@@ -38,7 +38,7 @@ pub(crate) struct Mdoc {
     pub(crate) apu: Option<String>,
 }
 
-/// The way that the request took.
+/// How the request was sent.
 pub(crate) enum Way {
     OpenId4Vp { response_uri: String },
     Draft { response_uri: String },
@@ -155,7 +155,7 @@ impl Presented {
         self.ask(|presentation| presentation.step())
     }
 
-    /// Does something with the presentation.
+    /// Runs `f` on the presentation.
     pub(crate) fn ask<T>(&mut self, ask: impl FnOnce(&mut Presentation<'_>) -> T) -> T {
         self.0.with_dependent_mut(|_, presentation| ask(presentation))
     }
@@ -170,7 +170,7 @@ impl Presented {
     }
 }
 
-/// The facts in addition to the claims.
+/// The facts about the credential, without its claims.
 #[derive(Serialize)]
 struct Known<'v> {
     credential_type: &'v str,
@@ -178,7 +178,7 @@ struct Known<'v> {
     alg: &'v str,
     holder_binding: &'v str,
     trust: &'v str,
-    /// There where a trusted list says who the issuer is.
+    /// Present if a trusted list names the issuer.
     #[serde(skip_serializing_if = "Option::is_none")]
     provider: Option<&'v ListedBy>,
     session_transcript: Option<&'v str>,

@@ -1,4 +1,4 @@
-//! Who does the arithmetic: AWS-LC, and RustCrypto under Miri, which looks at each access to memory and runs no C.
+//! The cryptographic back end: AWS-LC, or RustCrypto under Miri, which checks each memory access and runs no C.
 
 #[cfg(not(miri))]
 pub(crate) use idgate_core::crypto::aws_lc_rs::PROVIDER;

@@ -6,8 +6,8 @@ use crate::failure::Failure;
 use crate::given::idgate_str;
 use crate::sized;
 
-/// An answer to a wallet over HTTP. Set `size` before you ask for one. The texts belong to the step or the
-/// error that it is the reply of. Send `Cache-Control: no-store` with each.
+/// An HTTP reply to a wallet. Set `size` before you ask for one. The texts belong to the step or the
+/// error that the reply is from. Send `Cache-Control: no-store` with each reply.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(non_camel_case_types)]

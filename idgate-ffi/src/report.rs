@@ -1,5 +1,5 @@
-//! What happened, as JSON for the caller: lists that were imported, checks that were made, effects
-//! to carry out. It never shows a claim.
+//! Reports as JSON for the caller: imported lists, checks that were made, effects to carry out.
+//! They never contain a claim.
 
 use idgate_core::Effect;
 use idgate_core::error::Check;
@@ -7,12 +7,12 @@ use idgate_core::shell::{ImportedList, ListedCertificate, TrustedList};
 use idgate_core::verify::{CredentialReport, Report};
 use serde_json::{Value, json};
 
-/// What became of each certificate of a list.
+/// The outcome for each certificate of a list.
 pub(crate) fn listed(list: &ImportedList) -> Value {
     json!(list.certificates)
 }
 
-/// What a trusted list says, and what became of each certificate of it.
+/// The facts of a trusted list, and the outcome for each of its certificates.
 pub(crate) fn trusted_list(list: &TrustedList) -> Value {
     let services = list.providers.iter().flat_map(|listed| &listed.services);
     let certificates = services.flat_map(|service| {
@@ -29,7 +29,7 @@ pub(crate) fn trusted_list(list: &TrustedList) -> Value {
     })
 }
 
-/// `skipped`: why all of its service counts for nothing.
+/// `skipped`: why its whole service is ignored.
 fn certificate(listed: &ListedCertificate, skipped: Option<&str>) -> Value {
     let mut told = json!(listed);
     if let (Some(why), Some(members)) = (skipped, told.as_object_mut()) {
@@ -72,7 +72,7 @@ pub(crate) fn passed(checks: impl Iterator<Item = (Check, bool)>) -> Value {
     checks.collect()
 }
 
-/// What to carry out after the commit, in order.
+/// The effects to carry out after the commit, in order.
 pub(crate) fn effects(effects: &[Effect]) -> Value {
     let known = effects.iter().filter_map(|effect| {
         Some(match effect {

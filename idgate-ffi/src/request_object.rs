@@ -1,4 +1,4 @@
-//! What a wallet fetches where a request goes by reference.
+//! The Request Object that a wallet fetches for a request by reference.
 
 use idgate_core::Asked;
 use idgate_core::UnixMillis;
@@ -15,7 +15,7 @@ use crate::status::idgate_status;
 use crate::step::{StepHandle, idgate_kind, idgate_step};
 use crate::verifier::{VerifierHandle, idgate_verifier};
 
-/// A wallet's question for a request: GET or POST `{base_url}/v1/oid4vp/request/{handle}`.
+/// A wallet's fetch of a request: GET or POST `{base_url}/v1/oid4vp/request/{handle}`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(non_camel_case_types)]
@@ -24,9 +24,9 @@ pub struct idgate_asked {
     pub size: usize,
     /// The path that the wallet asked for, or its last segment.
     pub to: idgate_str,
-    /// Of a POST: the `Content-Type` header.
+    /// For a POST: the `Content-Type` header.
     pub content_type: idgate_str,
-    /// Of a POST: the body, a form. A GET has neither `content_type` nor `body`.
+    /// For a POST: the body, a form. A GET has neither `content_type` nor `body`.
     pub body: idgate_str,
     /// Instead of the two: the form's `wallet_nonce`, if you read the form yourself.
     pub wallet_nonce: idgate_str,

@@ -1,5 +1,5 @@
-//! Sessions: plain data that the caller stores. Nothing here changes a stored session: what
-//! changes is a new session, to be committed where the stored revision is `from`.
+//! Sessions: plain data that the caller stores. No function changes a stored session. A change is a
+//! new session, which the caller commits if the stored revision is still `from`.
 
 use std::ptr;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) struct SessionHandle(pub(crate) Session);
 handles::named!(SessionHandle => idgate_session, "session");
 
 /// A change to commit: store the snapshot of `session` if the stored revision is still `from`. If another revision is
-/// stored, another request was faster: give the transition up. Free `session` and `effects`.
+/// stored, another request was faster: discard the transition. Free `session` and `effects`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(non_camel_case_types)]
@@ -61,7 +61,7 @@ impl idgate_transition {
     };
 }
 
-/// A transition that can be given several times.
+/// A transition that can be returned several times.
 pub(crate) struct Kept {
     from: u64,
     session: Arc<SessionHandle>,
@@ -120,7 +120,7 @@ choices! {
     idgate_reader: IDGATE_READER_BROWSER, IDGATE_READER_BACKEND;
 }
 
-/// Makes a session of a request: a CreateSessionRequest in JSON, the same that the gateway takes. Commit the
+/// Creates a session from a request: a CreateSessionRequest in JSON, as the gateway takes it. Commit the
 /// transition, then show what idgate_session_info says. IDGATE_BAD_REQUEST: idgate_error_path names the field that
 /// breaks a rule.
 ///
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn idgate_session_create(
     })
 }
 
-/// Gives the session as bytes for your database, without its result. They have nonce, state and keys: seal them.
+/// Gives the session as bytes for your database, without its result. They contain nonce, state and keys: seal them.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn idgate_session_snapshot(
     })
 }
 
-/// Restores the session of a snapshot that this version or an earlier one made.
+/// Restores a session from a snapshot that this version or an earlier one made.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn idgate_session_restore(
     })
 }
 
-/// Gives the result as bytes, for a program that keeps it over a restart. They have claims: seal them, and erase
+/// Gives the result as bytes, for a program that keeps it over a restart. They contain claims: seal them, and erase
 /// them 30 seconds after verification. IDGATE_NOTHING: there is no result.
 ///
 /// # Safety
@@ -277,8 +277,8 @@ pub unsafe extern "C" fn idgate_session_info(
 
 /// Gives `claims` and `verification_details` of a VERIFIED session as JSON, until 30 seconds after verification.
 /// `reader` is an idgate_reader. IDGATE_READER_BROWSER is for a person's browser: `response_code` is what it had in
-/// the query of your `redirect_uri`, and NULL if it had none. Sessions that have to end in the browser that they began
-/// in give their result only for the right code: all that offer `haip`, unless the request has `same_device` false, and
+/// the query of your `redirect_uri`, and NULL if it had none. Sessions that have to end in the browser that began
+/// them give their result only for the right code: all that offer `haip`, unless the request has `same_device` false, and
 /// those whose request has `same_device` true. IDGATE_READER_BACKEND reads without a code: never pass its result to a
 /// browser that you do not know. IDGATE_NOTHING: the error's code is `not_verified`, `response_code_missing`,
 /// `response_code_wrong` or `redacted`.
@@ -313,7 +313,7 @@ pub unsafe extern "C" fn idgate_session_result(
     })
 }
 
-/// Notes that the person followed the link: CREATED becomes PENDING. IDGATE_NOTHING: nothing changes.
+/// Records that the person followed the link: CREATED becomes PENDING. IDGATE_NOTHING: nothing changes.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -347,9 +347,9 @@ pub unsafe extern "C" fn idgate_session_due(
     })
 }
 
-/// Gives up a verification because of a fault of your own: the session is PENDING again, or EXPIRED, so that the same
-/// answer is taken later. `session` is the one of the IDGATE_STEP_NEED that you committed. IDGATE_NOTHING: no
-/// verification is under way.
+/// Gives up a verification because of a fault on your side: the session is PENDING again, or EXPIRED, so that the same
+/// answer can be accepted later. `session` is the one of the IDGATE_STEP_NEED that you committed. IDGATE_NOTHING: no
+/// verification is in progress.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -364,14 +364,14 @@ pub unsafe extern "C" fn idgate_session_released(
     change(session, out, err_out, |session| session.released(UnixMillis(now_ms)))
 }
 
-/// Frees a session. Verifications that began with it go on.
+/// Frees a session. Verifications that began with it continue.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_session_free(session: *mut idgate_session) -> idgate_status {
     boundary(ptr::null_mut(), || handles::free::<SessionHandle>(session))
 }
 
-/// What `of` makes of a session; IDGATE_NOTHING when it stays as it is.
+/// The transition that `of` makes of a session; IDGATE_NOTHING if the session does not change.
 fn change(
     session: *const idgate_session,
     out: *mut idgate_transition,
@@ -424,7 +424,7 @@ fn offered(offer: &OfferInfo) -> Value {
     told
 }
 
-/// What goes to browsers.
+/// The part of the facts about requests to browsers.
 fn passed_on(browser: &BrowserInfo) -> Value {
     json!({
         "profile": browser.profile.name(),

@@ -90,7 +90,7 @@ pub unsafe extern "C" fn idgate_signer_new(
     })
 }
 
-/// Makes a signer behind a function of yours, for example for a key in an HSM. `public_key` is its public JWK.
+/// Makes a signer that calls a function of yours, for example for a key in an HSM. `public_key` is its public JWK.
 /// The function gets `userdata` unchanged: it must live as long as verifiers use the signer, and serve any
 /// thread.
 ///
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn idgate_signer_new_external(
     })
 }
 
-/// Gives the signer's public key as a JWK, to be published.
+/// Gives the signer's public key as a JWK, for publication.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn idgate_signer_public_key(
     })
 }
 
-/// Frees a signer. Verifiers that were made with it go on.
+/// Frees a signer. Verifiers that were made with it keep working.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_signer_free(signer: *mut idgate_signer) -> idgate_status {
@@ -204,7 +204,7 @@ fn public_jwk(text: &[u8]) -> Result<PublicKey, Failure> {
     }
 }
 
-/// The same for one key wherever it is named.
+/// The same value for the same key, however it is named.
 fn id_of(base_url: &str, key: &PublicKey) -> Result<String, Failure> {
     Ok(key_id(&PROVIDER, &did_web(base_url)?, key))
 }

@@ -1,4 +1,4 @@
-//! Structs that say how large they are, so that later versions can add fields at their end.
+//! Structs that contain their own size, so that later versions can add fields at the end.
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_output_the_caller_gets_the_fields_that_it_has() {
+    fn an_output_fills_only_the_fields_of_the_caller() {
         let value = Now { size: 99, first: 1, second: 2 };
         for (mut words, expected) in [
             ([24_usize, 7, 7, 7], [24, 1, 2, 7]),

@@ -1,4 +1,4 @@
-//! The result of a call, and the version of the library.
+//! The status of a call, and the version of the library.
 
 use core::ffi::c_char;
 
@@ -16,7 +16,7 @@ pub enum idgate_status {
     IDGATE_REFUSED = 1,
     /// The tenant's request breaks a rule; the error's path names the field.
     IDGATE_BAD_REQUEST = 2,
-    /// The wallet's answer, or its question for a request, changes nothing. Store nothing, and send the error's
+    /// The wallet's answer, or its fetch of a request, changes nothing. Store nothing, and send the error's
     /// reply.
     IDGATE_BAD_RESPONSE = 3,
     /// Trust material, keys, choices or a snapshot cannot be used.
@@ -25,9 +25,9 @@ pub enum idgate_status {
     IDGATE_MISUSE = 5,
     /// The random source or the signer did not answer, or a status source could not be asked. Try again.
     IDGATE_UNAVAILABLE = 6,
-    /// There is nothing of what you asked for.
+    /// There is nothing to return.
     IDGATE_NOTHING = 7,
-    /// The library has a fault. Nothing was written but the error.
+    /// The library has a fault. Only the error was written.
     IDGATE_INTERNAL = 8,
 }
 

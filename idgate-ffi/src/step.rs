@@ -31,16 +31,16 @@ pub enum idgate_kind {
     /// idgate_verification_recall; if it has nothing, commit, then call idgate_verification_fetch,
     /// idgate_verification_wait and idgate_verification_settle. Then step again.
     IDGATE_STEP_NEED = 1,
-    /// It is decided. Commit the transition, then send the reply to the wallet.
+    /// The verification is decided. Commit the transition, then send the reply to the wallet.
     IDGATE_STEP_DONE = 2,
 }
 
 pub(crate) struct StepHandle {
     pub(crate) kind: idgate_kind,
-    /// To commit; `None`: there is no session, or it stays as it is.
+    /// The transition to commit. `None`: there is no session, or it does not change.
     pub(crate) transition: Option<Kept>,
     pub(crate) json: Zeroizing<String>,
-    /// To send; `None`: no wallet waits for one.
+    /// The reply to send. `None`: no wallet waits for one.
     pub(crate) reply: Option<HttpReply>,
 }
 
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn idgate_step_reply(
 /// - IDGATE_STEP_DONE of an answer: `reply` ("accepted", "error_noted", "refused"), `redirect_uri`, `status`, `reason`,
 ///   `wallet_error`, and `report` with every check that was made.
 /// - IDGATE_STEP_DONE of a presentation: the same as idgate_presentation_verify gives.
-/// - Of a request for a wallet: empty.
+/// - Step of idgate_request_object: empty.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_step_json(step: *const idgate_step) -> idgate_str {

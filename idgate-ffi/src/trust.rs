@@ -74,13 +74,13 @@ pub struct idgate_material_options {
     pub size: usize,
     /// A sum of IDGATE_TEST_ONLY and IDGATE_ALLOW_STALE.
     pub flags: u64,
-    /// The present time. Lists need it.
+    /// The current time. Lists need it.
     pub now_ms: u64,
     /// The CA below which the signer of a list must be, in PEM or DER; for a trusted list also the signer itself.
-    /// A list without it is taken with IDGATE_TEST_ONLY alone.
+    /// A list without it is accepted only with IDGATE_TEST_ONLY.
     pub signer_ca: idgate_str,
-    /// NULL, or where to write what became of a list, as JSON. Of a Master List or a VICAL it is an array with
-    /// each certificate. Of a trusted list it is an object with `list_type`, `sequence`, `issued_at_ms`,
+    /// NULL, or where to write the report on a list, as JSON. For a Master List or a VICAL it is an array with
+    /// each certificate. For a trusted list it is an object with `list_type`, `sequence`, `issued_at_ms`,
     /// `next_update_ms` (the list no longer counts from then on), `organization`, `providers` and `certificates`.
     /// Keep `list_type`, `organization` and `sequence`, and compare them with the next list after a restart:
     /// within one collection the library does so itself.
@@ -95,17 +95,17 @@ pub(crate) struct TrustHandle {
     /// Held from reading an entry to replacing it, so that concurrent changes all take effect. A reader need
     /// not wait for the import of a list.
     changing: Mutex<()>,
-    /// Of the newest trusted list of each issuer.
+    /// The mark of the newest trusted list of each issuer.
     formers: Mutex<BTreeMap<String, Former>>,
 }
 
 handles::named!(TrustHandle => idgate_trust, "trust");
 
-/// Each issuer as a snapshot of its own: shared, so that a lookup copies no material, and with the document
-/// signers that it met, which are right until the issuer is replaced.
+/// A snapshot of each issuer. It is shared, so that a lookup copies no material. It also keeps the known document
+/// signers, which are valid until the issuer is replaced.
 type Entries = BTreeMap<String, Arc<TrustSnapshot>>;
 
-/// A status list that was fetched for one state of an issuer serves no other one.
+/// A status list that was fetched for one state of an issuer is not used for another state.
 static STATES: AtomicU64 = AtomicU64::new(1);
 
 impl TrustHandle {
@@ -122,14 +122,14 @@ impl TrustHandle {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its issuers of now, under that number.
+    /// Its current issuers, under that version number.
     pub(crate) fn trust(&self, version: u64) -> Trust {
         let entries = self.entries();
         let entries = entries.values().flat_map(|one| one.entries().cloned());
         Trust::of_snapshot(PROVIDER, Arc::new(TrustSnapshot::new(version, entries)))
     }
 
-    /// That issuer alone; without one of that name, an empty trust.
+    /// A trust with only that issuer; empty if there is no such issuer.
     pub(crate) fn alone(&self, issuer_id: &str) -> Trust {
         let alone = self.entries().get(issuer_id).cloned();
         Trust::of_snapshot(PROVIDER, alone.unwrap_or_default())
@@ -171,18 +171,18 @@ pub unsafe extern "C" fn idgate_trust_new(
 ///   unnamed.
 /// - `claim_paths` (object): the paths of claims of SD-JWT VCs that are not members of the payload by their name,
 ///   for example {"city":["address","locality"]}. Not for the profile `draft`.
-/// - `default_claims` (array): claims that a request gets which names this issuer alone.
+/// - `default_claims` (array): the claims of a request that names only this issuer.
 /// - `countries` (array): countries whose roots serve; without it, any.
 /// - `mdoc_ekus` (array): extended key usages of mdoc document signers; without it, that of the mDL. `x5c_ekus`
 ///   (array): extended key usages of which the certificate of an SD-JWT VC issuer must have one.
 /// - `revocation`: "if_published" (the default), "required" or "off".
-/// - `on_unknown_revocation`: "refuse" (the default), "accept" or "tenant": the treatment of a credential whose status
-///   list cannot be had. Not with "required". With "tenant" a session's request chooses.
+/// - `on_unknown_revocation`: "refuse" (the default), "accept" or "tenant": what to do with a credential whose status
+///   list cannot be fetched. Not with "required". With "tenant" the session's request decides.
 /// - `status_max_age_days` (1 to 3650, default 7): how long a status list without `exp` counts.
-/// - `named_in_queries` (true): queries name the roots. `trusted_list_urls` (array): queries name these lists. So
-///   wallets look only for credentials below them (OpenID4VP 6.1.1).
+/// - `named_in_queries` (true): queries name the roots. `trusted_list_urls` (array): queries name these lists. Wallets
+///   then look only for credentials below them (OpenID4VP 6.1.1).
 /// - `device_response_documents`: "one" (the default) or "any".
-/// - `issuing_country_unbound` (true): test-mode sessions take an mDL whose issuing_country is not its signer's.
+/// - `issuing_country_unbound` (true): test-mode sessions accept an mDL whose issuing_country is not its signer's.
 ///
 /// IDGATE_CONFIG: idgate_error_issuer and idgate_error_field say what cannot be used.
 ///
@@ -263,7 +263,7 @@ pub unsafe extern "C" fn idgate_trust_add_material(
     })
 }
 
-/// Frees a collection. Verifiers that were made of it keep what they have.
+/// Frees a collection. Verifiers that were made from it keep what they have.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_trust_free(trust: *mut idgate_trust) -> idgate_status {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn of_changes_at_once_none_is_lost() {
+    fn no_concurrent_change_is_lost() {
         let trust = collected();
         let name = trust.addr();
         std::thread::scope(|scope| {
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trusted_list_replaces_the_one_before_and_is_never_an_older_one() {
+    fn a_trusted_list_replaces_only_an_older_list() {
         let (trust, signer) = (collected(), list_signer(NOW_MS));
         let take = |number, providers, ca: &[u8]| {
             take(trust, &list(Kind::Pid, number, providers), &signer, ca)
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trusted_list_is_of_the_type_of_the_one_before() {
+    fn a_trusted_list_must_keep_its_type() {
         let (trust, signer) = (collected(), list_signer(NOW_MS));
         assert!(take(trust, &list(Kind::Pid, 7, 1), &signer, &signer.der));
         assert!(!take(trust, &list(Kind::Mdl, 8, 1), &signer, &signer.der));
@@ -386,9 +386,9 @@ mod tests {
         handles::free::<TrustHandle>(trust).unwrap();
     }
 
-    /// Any customer of the CA could publish lists otherwise.
+    /// Otherwise any customer of the CA could publish lists.
     #[test]
-    fn below_a_ca_a_trusted_list_is_signed_for_who_signed_the_one_before() {
+    fn a_trusted_list_below_a_ca_must_keep_its_signer() {
         let (trust, ca) = (collected(), list_ca(NOW_MS));
         let by = |organization: &str, number| {
             let operator = serde_json::json!([{ "lang": "en", "value": organization }]);
@@ -398,7 +398,7 @@ mod tests {
         assert!(by("Example Operator", 7));
         assert!(!by("Another Customer", 8));
         assert!(by("Example Operator", 8));
-        // Replacing the entry does not forget it.
+        // The mark survives a replaced entry.
         let handle = handles::find::<TrustHandle>(trust).unwrap();
         handle.put(issuer::parse(br#"{"issuer_id":"i"}"#).unwrap());
         assert!(!by("Another Customer", 9));
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_changes_nothing() {
+    fn a_failed_call_changes_nothing() {
         let trust = collected();
         let set = format!(r#"{{"keys":[{},{{}}]}}"#, jwk(1));
         assert_eq!(add(trust, &set, ptr::null_mut()), IDGATE_CONFIG);

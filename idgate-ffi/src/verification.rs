@@ -1,4 +1,4 @@
-//! A verification under way: of a wallet's answer, or of one presentation.
+//! A verification in progress: of a wallet's answer, or of one presentation.
 
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -26,7 +26,7 @@ use crate::status::idgate_status;
 use crate::step::{StepHandle, idgate_kind, idgate_step};
 use crate::verifier::{VerifierHandle, idgate_verifier};
 
-/// A verification under way: of a wallet's answer, or of one presentation.
+/// A verification in progress: of a wallet's answer, or of one presentation.
 #[allow(non_camel_case_types)]
 pub struct idgate_verification {
     _private: [u8; 0],
@@ -46,7 +46,7 @@ self_cell!(
     }
 );
 
-/// Both have the same steps.
+/// A verification of either kind. Both have the same steps.
 enum Subject {
     Answer(Answered),
     Presentation(Presented),
@@ -58,16 +58,16 @@ handles::named!(VerificationHandle => idgate_verification, "verification");
 
 pub(crate) struct State {
     subject: Subject,
-    /// What the last step asked for, in order.
+    /// The needs of the last step, in order.
     needs: Vec<Need>,
     /// Their fetches.
     under_way: Option<UnderWay>,
-    /// What all rounds of fetches have left.
+    /// The time that is left for all rounds of fetches.
     allowance: Allowance,
     done: bool,
 }
 
-/// Begins to verify a wallet's answer. IDGATE_BAD_RESPONSE: store nothing, and send the error's reply.
+/// Starts to verify a wallet's answer. IDGATE_BAD_RESPONSE: store nothing, and send the error's reply.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -104,8 +104,9 @@ fn begin(inputs: &Inputs, now: UnixMillis) -> Result<Verification<'_>, Failure> 
     Ok(verifier.begin(session, answer, &mut OsEntropy, now)?)
 }
 
-/// Goes as far as possible without the network. IDGATE_BAD_RESPONSE: the session takes no answer any more; store
-/// nothing, and send the error's reply. IDGATE_REFUSED: of a presentation outside a session; the code is the reason.
+/// Goes as far as possible without the network. IDGATE_BAD_RESPONSE: the session no longer accepts an answer; store
+/// nothing, and send the error's reply. IDGATE_REFUSED: a presentation outside a session was refused; the code is the
+/// reason.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -122,8 +123,8 @@ pub unsafe extern "C" fn idgate_verification_step(
     })
 }
 
-/// Takes the body that came for the need of that index in the last step, at `now_ms`, after the transition of the
-/// step was committed. A `body` with a `ptr` of NULL says that nothing came in time.
+/// Takes the body that was fetched for the need with that index in the last step, at `now_ms`. Commit the transition of
+/// the step before. A `body` with a `ptr` of NULL says that nothing came in time.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -163,12 +164,12 @@ impl VerificationHandle {
         Self(Mutex::new(State { subject, needs, under_way, allowance, done: false }))
     }
 
-    /// Of one presentation.
+    /// A verification of one presentation.
     pub(crate) fn of_presentation(presented: Presented) -> Self {
         Self::new(Subject::Presentation(presented))
     }
 
-    /// A fault ends a verification: nothing is decided from what it left half done.
+    /// Locks the verification. After a panic it has ended, so that no decision uses unfinished data.
     pub(crate) fn state(&self) -> Result<MutexGuard<'_, State>, Failure> {
         self.0.lock().map_err(|_| Failure::internal("an earlier fault ended this verification"))
     }
@@ -211,7 +212,7 @@ impl State {
         self.needs.clear();
     }
 
-    /// Answers needs of the last step from what `fetcher` remembers; whether it answered any.
+    /// Answers needs of the last step from the cache of `fetcher`. Returns whether it answered any.
     pub(crate) fn recall(&mut self, fetcher: &BlockingFetcher, now: UnixMillis) -> bool {
         let needs = &self.needs;
         match &mut self.subject {
@@ -220,7 +221,7 @@ impl State {
         }
     }
 
-    /// Begins to fetch what the last step needs.
+    /// Starts to fetch the needs of the last step.
     pub(crate) fn fetch(&mut self, fetcher: &BlockingFetcher) -> Result<(), Failure> {
         self.not_under_way()?;
         if self.needs.is_empty() {
@@ -236,13 +237,13 @@ impl State {
         Ok(())
     }
 
-    /// Waits for what was begun; whether everything came.
+    /// Waits for the fetches. Returns whether all of them ended.
     pub(crate) fn wait(&mut self, patience: Duration) -> Result<bool, Failure> {
         let under_way = self.under_way.as_mut();
         Ok(under_way.ok_or_else(nothing_under_way)?.wait(patience))
     }
 
-    /// Answers the needs with what came.
+    /// Answers the needs with the results of the fetches.
     pub(crate) fn settle(&mut self, now: UnixMillis) -> Result<(), Failure> {
         let under_way = self.under_way.take().ok_or_else(nothing_under_way)?;
         let settled = match &mut self.subject {
@@ -264,7 +265,7 @@ impl State {
         let need = self.needs.get(need).cloned();
         let need =
             need.ok_or_else(|| Failure::misuse("the last step has no need of that index"))?;
-        // Authentic lists are for the cache of an idgate_fetcher; a caller that supplies them has none.
+        // Authentic lists go into the cache of an idgate_fetcher. A caller that supplies bodies has no such cache.
         match &mut self.subject {
             Subject::Answer(it) => {
                 it.with_dependent_mut(|_, it| drop(it.supply(&need, what, now)));

@@ -66,7 +66,7 @@ pub unsafe extern "C" fn idgate_verifier_new(
     })
 }
 
-/// Frees a verifier. Verifications that began with it go on.
+/// Frees a verifier. Verifications that began with it continue.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_verifier_free(verifier: *mut idgate_verifier) -> idgate_status {

@@ -35,9 +35,9 @@ handles::named!(OptionsHandle => idgate_verifier_options, "verifier options");
 pub(crate) struct Options {
     pub(crate) base_url: String,
     pub(crate) profiles: Vec<Profile>,
-    /// In the order in which they are asked.
+    /// Tried in this order.
     pub(crate) signers: Vec<Arc<dyn RequestSigner>>,
-    /// For sessions that name them, and for no others.
+    /// Only for sessions that name them.
     pub(crate) former: Vec<Arc<dyn RequestSigner>>,
     pub(crate) request_mode: Option<idgate_request_mode>,
     pub(crate) client_id: Option<ClientIdForm>,
@@ -54,7 +54,7 @@ impl OptionsHandle {
     }
 }
 
-/// Begins to collect the choices for a verifier at `base_url`: an https origin, or http on loopback. Wallets post
+/// Starts a set of choices for a verifier at `base_url`: an https origin, or http on loopback. Wallets post
 /// their answers to `{base_url}/v1/oid4vp/response/{handle}`, and fetch requests by reference from
 /// `{base_url}/v1/oid4vp/request/{handle}`. idgate_verifier_new needs a profile as well; everything else has a
 /// default.
@@ -114,7 +114,7 @@ pub extern "C" fn idgate_verifier_options_signer(
     choose(options, |chosen| add(&mut chosen.signers, signer))
 }
 
-/// Adds a signer that you replaced. It signs for sessions that were made with it, and for no others.
+/// Adds a signer that you replaced. It signs only for sessions that were made with it.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_verifier_options_former_signer(
@@ -194,7 +194,7 @@ pub extern "C" fn idgate_verifier_options_dc_api(
     })
 }
 
-/// Sets a number of yours for the trust, which sessions record when they are decided. Without it the number is 0.
+/// Sets your own version number for the trust, which sessions record when they are decided. The default is 0.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_verifier_options_trust_version(
@@ -207,7 +207,7 @@ pub extern "C" fn idgate_verifier_options_trust_version(
     })
 }
 
-/// Frees the choices. Verifiers that were made of them go on.
+/// Frees the choices. Verifiers that were made from them keep working.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_verifier_options_free(

@@ -60,7 +60,7 @@ pub struct idgate_webhook {
     pub size: usize,
     /// An idgate_webhook_scheme.
     pub scheme: i64,
-    /// The header `webhook-id`. IDGATE_WEBHOOK_STANDARD alone needs it.
+    /// The header `webhook-id`. Only IDGATE_WEBHOOK_STANDARD needs it.
     pub id: idgate_str,
     /// The header with the timestamp.
     pub timestamp: idgate_str,
@@ -68,7 +68,7 @@ pub struct idgate_webhook {
     pub signature: idgate_str,
     /// The body.
     pub body: idgate_str,
-    /// How far the timestamp may be from the present; 0: IDGATE_WEBHOOK_TOLERANCE_MS.
+    /// How far the timestamp may be from the current time; 0: IDGATE_WEBHOOK_TOLERANCE_MS.
     pub tolerance_ms: u64,
 }
 
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn idgate_webhook_headers(
     })
 }
 
-/// Verifies a notification. IDGATE_REFUSED: the signature or the time is wrong, so do not believe it.
+/// Verifies a notification. IDGATE_REFUSED: the signature or the time is wrong, so do not trust it.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.

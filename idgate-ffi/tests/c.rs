@@ -10,7 +10,7 @@ mod material;
 const PROGRAMS: [&str; 8] =
     ["smoke", "jar", "offers", "browser", "iso_mdoc", "registration", "misuse", "threads"];
 
-/// The folder that this test was built in, and the library beside it.
+/// The folder of this test's binary, which also has the library.
 fn built() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_owned()
 }
@@ -18,7 +18,7 @@ fn built() -> PathBuf {
 /// Compiles tests/c/`name`.c against the static library.
 fn compile(name: &str, flags: &[&str]) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // Tests run at once: each way to compile has files of its own.
+    // Tests run in parallel, so each way to compile has its own files.
     let program =
         Path::new(env!("CARGO_TARGET_TMPDIR")).join([name, flags.concat().as_str()].concat());
     let output = Command::new("cc")
@@ -64,7 +64,7 @@ fn a_certified_verifier_makes_offers_and_an_answer_to_one_settles_the_session() 
 }
 
 #[test]
-fn a_page_asks_its_browser_and_what_it_brings_back_settles_the_session() {
+fn an_answer_from_a_browser_settles_the_session() {
     run_under_address_sanitizer("browser");
 }
 
@@ -74,7 +74,7 @@ fn a_page_asks_its_browser_for_an_mdoc_by_annex_c() {
 }
 
 #[test]
-fn a_registration_certificate_goes_to_wallets_and_asking_for_more_is_told_or_refused() {
+fn a_registration_certificate_goes_to_wallets_and_excess_claims_are_reported_or_refused() {
     run_under_address_sanitizer("registration");
 }
 
@@ -116,9 +116,9 @@ fn an_installed_library_links_by_its_pkg_config_file_and_says_its_abi() {
     assert!(prefix.join("lib").join(name).exists());
 }
 
-/// Runs the example on the sample presentation with this nonce; gives its exit code and what it said.
+/// Runs the example on the sample presentation with this nonce. Returns its exit code and its output.
 fn example(program: &Path, nonce: &str) -> (Option<i32>, String) {
-    // Two ways to build it run at once: each has files of its own.
+    // Two ways to build it run in parallel, so each has its own files.
     let way = program.parent().unwrap().file_name().unwrap().to_str().unwrap();
     let material = material::presentation(&format!("example-{way}"));
     let file = |name: &str| material.join(name);
@@ -207,7 +207,7 @@ fn valgrind_finds_nothing() {
     for name in PROGRAMS {
         let program = compile(name, &[]);
         let material = material::write(&format!("valgrind-{name}"));
-        // Possibly lost: what a static table of Rust's standard library points into.
+        // Possibly lost: memory that a static table of Rust's standard library points into.
         let leaks = ["--leak-check=full", "--errors-for-leak-kinds=definite,indirect"];
         let check = [&leaks[..], &["--error-exitcode=9", "--quiet"]].concat();
         run(Command::new("valgrind").args(check).arg(program).arg(material));

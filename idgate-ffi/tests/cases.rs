@@ -1,4 +1,4 @@
-//! The tamper table through the C ABI: the same verdicts and codes as in Rust.
+//! The tamper table through the C ABI: the same decisions and codes as in Rust.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, unsafe_code)]
 
@@ -48,7 +48,7 @@ fn outcome(case: &Value) -> Value {
 
 type Begun = Result<*mut idgate_verification, (idgate_status, *mut idgate_error)>;
 
-/// Through a browser, or posted to an offer.
+/// An answer through a browser, or one posted to an offer.
 fn begin(
     case: &Value,
     verifier: *const idgate_verifier,

@@ -1,4 +1,4 @@
-//! Status lists and CRLs by the library's own fetcher, through the C ABI and over real sockets.
+//! Status lists and CRLs with the library's own fetcher, through the C ABI and over real sockets.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, unsafe_code)]
 
@@ -70,7 +70,7 @@ fn verifier() -> *mut idgate_verifier {
     verifier
 }
 
-/// Makes a fetcher with these options, or gives the message of the error.
+/// Makes a fetcher with these options, or returns the message of the error.
 fn make(allow: &[&str], roots: idgate_str) -> Result<*mut idgate_fetcher, String> {
     let (mut made, mut error) = (ptr::null_mut(), ptr::null_mut());
     let allow: Vec<idgate_str> = allow.iter().map(|range| (*range).into()).collect();
@@ -183,7 +183,7 @@ fn decide(verification: *mut idgate_verification, fetcher: *const idgate_fetcher
     }
 }
 
-/// Answers all needs of the last step; whether something was fetched for that.
+/// Answers all needs of the last step. Returns whether something was fetched for that.
 fn answered(verification: *mut idgate_verification, fetcher: *const idgate_fetcher) -> bool {
     if recall(verification, fetcher) {
         return false;
@@ -201,14 +201,14 @@ fn answered(verification: *mut idgate_verification, fetcher: *const idgate_fetch
 }
 
 #[test]
-fn the_list_decides_and_is_remembered_for_its_verifier_alone() {
+fn a_fetched_list_is_cached_only_for_its_verifier() {
     let (source, verifiers, fetcher) = (Source::start(), [verifier(), verifier()], fetcher(LOCAL));
     let [one, another] = verifiers;
     assert_eq!(decide(begun(one, 0, &source.url), fetcher), (Value::Null, true));
     let revoked = (json!("credential_revoked"), false);
     assert_eq!(decide(begun(one, 1, &source.url), fetcher), revoked);
     assert_eq!(source.asked.load(Ordering::SeqCst), 1);
-    // The same version of trust, and who knows whether the same trust.
+    // The same version number, but possibly another trust.
     assert_eq!(decide(begun(another, 0, &source.url), fetcher), (Value::Null, true));
     assert_eq!(source.asked.load(Ordering::SeqCst), 2);
     verifiers.into_iter().for_each(|verifier| ok(idgate_verifier_free(verifier)));
@@ -226,7 +226,7 @@ fn private_addresses_are_not_reached_unless_allowed() {
 }
 
 #[test]
-fn a_fetch_is_begun_once_settled_once_and_not_stepped_over() {
+fn a_fetch_starts_once_and_settles_once_before_the_next_step() {
     let (source, verifier, fetcher) = (Source::start(), verifier(), fetcher(LOCAL));
     let verification = begun(verifier, 0, &source.url);
     let none = ptr::null_mut;
@@ -242,7 +242,7 @@ fn a_fetch_is_begun_once_settled_once_and_not_stepped_over() {
         ok(idgate_verification_fetch(verification, fetcher, none()));
         misuse(idgate_verification_fetch(verification, fetcher, none()));
         misuse(idgate_verification_step(verification, &mut next, none()));
-        // What is under way goes on.
+        // A fetch in progress continues.
         ok(idgate_fetcher_free(fetcher));
         while !came {
             ok(idgate_verification_wait(verification, 100, &mut came, none()));
@@ -258,8 +258,8 @@ fn a_fetch_is_begun_once_settled_once_and_not_stepped_over() {
 }
 
 #[test]
-fn what_did_not_come_yet_is_unavailable_and_the_hold_can_be_given_back() {
-    // Takes connections, and says nothing.
+fn an_unfinished_fetch_is_unavailable_and_the_hold_can_be_released() {
+    // Accepts connections and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/list", silent.local_addr().unwrap());
     let (verifier, fetcher) = (verifier(), fetcher(LOCAL));
@@ -374,7 +374,7 @@ fn the_status_of_one_presentation_is_fetched_and_remembered() {
     let revoked = (json!("credential_revoked"), false);
     assert_eq!(outcome(presented(trust, 1, &source.url), fetcher), revoked);
     assert_eq!(source.asked.load(Ordering::SeqCst), 1);
-    // The list was authentic for the issuer as it was.
+    // The list was authentic for the issuer before its replacement.
     let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
     add(trust, ISSUER, idgate_material::IDGATE_JWK, jwk.as_bytes(), &[], 0);
     assert_eq!(outcome(presented(trust, 0, &source.url), fetcher), (good, true));
@@ -421,8 +421,8 @@ fn options_of_a_fetcher_that_are_wrong_are_refused_by_name() {
     }
 }
 
-/// What the system trusts is asked for once in a process, by its environment: this test runs itself in one
-/// whose system has none.
+/// A process reads the system's roots once, from its environment. This test therefore runs itself in a
+/// process without any roots.
 #[test]
 fn a_system_without_root_certificates_has_no_fetcher_unless_it_is_given_some() {
     const NOWHERE: &str = "idgate-nowhere";

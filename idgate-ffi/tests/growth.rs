@@ -1,4 +1,5 @@
-//! Structs with a size can grow: programs of another version, made by changing the header, with today's library.
+//! Structs with a size can grow. These tests run programs of another version, made by changing the header,
+//! with the current library.
 
 #![allow(clippy::unwrap_used)]
 
@@ -42,7 +43,7 @@ fn succeed(command: &mut Command) {
     assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&text));
 }
 
-/// The header of a later version: one field more at the end of every struct with a size.
+/// The header of a later version: an additional field at the end of every struct with a size.
 fn newer() -> String {
     sized_structs(&header()).iter().fold(header(), |text, name| {
         let end = format!("\n}} {name};");
@@ -51,12 +52,12 @@ fn newer() -> String {
     })
 }
 
-/// The header of an earlier version: without the last field of every struct that is given.
+/// The header of an earlier version: without the last field of every input struct.
 fn older() -> String {
     let given = sized_structs(&header()).into_iter().filter(|name| name != "idgate_reply");
     given.fold(header(), |text, name| {
         let (before, after) = text.split_once(&format!("\n}} {name};")).unwrap();
-        // The field, and the comment in front of it.
+        // The field, and the comment before it.
         let mut lines: Vec<&str> = before.lines().collect();
         assert!(lines.pop().is_some_and(|field| field.ends_with(';')), "{name}");
         while lines.last().is_some_and(|line| line.trim_start().starts_with("//")) {

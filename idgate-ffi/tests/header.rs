@@ -1,4 +1,4 @@
-//! The committed header says what the library exports: no more, no less, and not another way. It keeps its rules.
+//! The committed header declares exactly what the library exports, and follows its rules.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,8 +10,8 @@ mod declared;
 
 use self::declared::{functions, sized_structs};
 
-/// cbindgen makes no macros with arguments. They are not in its configuration, because the Python package makes
-/// its declarations by that, and these cannot have macros.
+/// cbindgen cannot make macros with arguments. They are not in its configuration, because the Python package
+/// generates its declarations from that, and these cannot have macros.
 const MACROS: &str = r#"
 // An idgate_str of a literal.
 #ifdef __cplusplus
@@ -20,7 +20,7 @@ const MACROS: &str = r#"
 #define IDGATE_STR(literal) ((idgate_str){"" literal, sizeof(literal) - 1})
 #endif
 "#;
-/// Each unsafe function says so for readers of Rust; the head of the header says it once.
+/// Each unsafe function has this section for readers of Rust. The head of the header says it once.
 const SAFETY: &str = "//\n// # Safety\n// The pointers are as the head of the header says.\n";
 const BEFORE_MACROS: &str = "} idgate_str;\n";
 
@@ -32,7 +32,7 @@ fn committed() -> String {
     std::fs::read_to_string(here().join("include/idgate.h")).unwrap()
 }
 
-/// The folder that this test was built in, and the library beside it.
+/// The folder of this test's binary, which also has the library.
 fn built() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_owned()
 }
@@ -60,7 +60,7 @@ fn the_committed_header_is_the_one_of_the_code() {
     }
 }
 
-/// maturin makes them by this configuration, and cffi takes no macro but a number with a name.
+/// maturin makes them with this configuration, and cffi accepts only macros that name a number.
 #[test]
 fn the_declarations_for_python_define_nothing_but_numbers() {
     let mut config = config();
@@ -123,7 +123,7 @@ fn a_struct_that_is_given_says_its_size_or_is_the_result() {
     }
 }
 
-/// The rules of the header's own prose, and of every text that reaches a caller.
+/// The rules for the header's prose, and for every message that reaches a caller.
 #[test]
 fn the_header_is_in_plain_english() {
     for word in ["whoever", "Whoever", "nobody", "anew", "for good", "vouch", "beside", " stands "]

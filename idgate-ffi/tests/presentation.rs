@@ -1,4 +1,4 @@
-//! One captured presentation through the C ABI, outside a session.
+//! One captured presentation through the C ABI, without a session.
 
 #![allow(clippy::unwrap_used, clippy::panic, unsafe_code)]
 
@@ -26,7 +26,7 @@ const NONCE: &str = "the nonce";
 const RESPONSE_URI: &str = "https://gateway.example/r";
 const WALLETS_NONCE: &str = "the wallet's nonce";
 
-/// Verifies a good mdoc after `change`, with an expectation after `known`; gives status and text.
+/// Verifies a valid mdoc after `change`, with an expectation after `known`. Returns status and text.
 fn verify(
     change: impl FnOnce(&mut Scenario),
     known: impl FnOnce(&mut idgate_expected),
@@ -135,9 +135,9 @@ fn an_mdoc_of_an_unencrypted_answer_is_verified() {
     assert_eq!((status, code), (IDGATE_REFUSED, json!("device_auth_invalid")));
 }
 
-/// Without a profile it is the one of OpenID4VP 1.0, and a page has no response_uri.
+/// The default profile is that of OpenID4VP 1.0, and a page has no response_uri.
 #[test]
-fn the_way_of_the_request_is_part_of_what_the_device_signs() {
+fn the_device_signs_how_the_request_was_sent() {
     let plain = |s: &mut Scenario| {
         s.transcript = openid4vp(CLIENT_ID, NONCE, None, RESPONSE_URI);
     };
@@ -181,7 +181,7 @@ fn an_sd_jwt_vc_is_verified() {
     ok(idgate_trust_free(trust));
 }
 
-/// A refusal says which check, which rule, and what to do.
+/// A refusal names the check and the rule, and says what to do.
 #[test]
 fn an_issuer_that_is_not_in_the_trust_is_a_refusal_with_a_hint() {
     let trust = shared::trust();
@@ -211,7 +211,7 @@ fn an_issuer_that_is_not_in_the_trust_is_a_refusal_with_a_hint() {
     ok(idgate_trust_free(trust));
 }
 
-/// A claim of a card may be at a path of its own.
+/// A claim may have its own path.
 #[test]
 fn a_claim_is_found_at_the_path_that_is_given() {
     let sample = issue_sample(SAMPLE_NOW_MS);
@@ -231,7 +231,7 @@ fn a_claim_is_found_at_the_path_that_is_given() {
     ok(idgate_trust_free(trust));
 }
 
-/// A root for status lists serves no credential.
+/// A root for status lists does not trust credentials.
 #[test]
 fn a_status_root_is_material_of_its_own() {
     let authority = Authority::new(SAMPLE_NOW_MS);
@@ -244,7 +244,7 @@ fn a_status_root_is_material_of_its_own() {
     ok(idgate_trust_free(trust));
 }
 
-/// Roots for SD-JWT VCs serve no mdoc.
+/// Roots for SD-JWT VCs do not trust mdocs.
 #[test]
 fn a_root_for_sd_jwts_is_material_of_its_own() {
     let authority = Authority::new(SAMPLE_NOW_MS);
@@ -279,7 +279,7 @@ fn the_checks_are_listed_when_asked_for() {
 }
 
 #[test]
-fn the_handover_of_an_encrypted_answer_needs_what_is_known_of_its_encryption() {
+fn the_handover_of_an_encrypted_answer_needs_its_key_and_apu() {
     let key = encryption_key().public_jwk();
     let jwk = key.to_string();
     let by_key = |s: &mut Scenario| {
@@ -306,7 +306,7 @@ fn the_handover_of_an_encrypted_answer_needs_what_is_known_of_its_encryption() {
 }
 
 #[test]
-fn what_is_said_of_the_encryption_must_be_usable() {
+fn enc_key_and_apu_must_be_valid() {
     let misused = |known: &dyn Fn(&mut idgate_expected)| {
         assert_eq!(verify(|_| {}, |expected| known(expected)).0, IDGATE_MISUSE);
     };
@@ -344,9 +344,9 @@ fn a_device_mac_is_good_only_with_the_private_key() {
     assert_eq!(verify(by_mac, with_public).0, IDGATE_REFUSED);
 }
 
-/// It comes from the list, never from the credential.
+/// The provider comes from the list, never from the credential.
 #[test]
-fn the_provider_that_a_trusted_list_names_is_told() {
+fn the_result_names_the_provider_of_a_trusted_list() {
     let authority = Authority::new(SAMPLE_NOW_MS);
     let scenario = Scenario::answering(&authority, request(), SAMPLE_NOW_MS);
     let services = [Kind::Mdl.issuance(&[&authority.root.der])];

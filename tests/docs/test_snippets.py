@@ -199,7 +199,7 @@ class BlocksTest(unittest.TestCase):
     def test_replaced_commands_are_documented(self) -> None:
         told = " ".join((DOCS / "README.md").read_text(encoding="utf-8").split())
         for text, instead in INSTEAD.items():
-            self.assertIn(f"`{instead}` stands for `{text}`", told)
+            self.assertIn(f"`{instead}` instead of `{text}`", told)
 
     def test_pages_that_use_the_program_say_how_to_get_it(self) -> None:
         for page in ("c.md", "node.md", "python.md", "rust.md"):

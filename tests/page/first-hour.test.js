@@ -21,7 +21,7 @@ const started = []
 before(async () => {
   temporary = await mkdtemp(path.join(os.tmpdir(), 'idgate-first-hour-'))
   const readme = await readFile(path.join(ROOT, 'README.md'), 'utf8')
-  const [, section] = readme.split('## The first hour\n')
+  const [, section] = readme.split('## Quick start\n')
   commands = section.split('```sh\n')[1].split('```')[0].trim().split('\n')
 })
 

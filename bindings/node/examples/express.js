@@ -1,11 +1,11 @@
 'use strict';
-// "Is this person 18?" inside Express, from the button to the boolean: npm install express
+// An age check inside Express, from the button to the boolean: npm install express
 //
 //   IDGATE_ISSUER_JWK=issuer.jwk.json node express.js
 //
-// The page is bindings/browser/age.html, which asks through bindings/browser/idgate.js. The maps are in place
-// of your database: they forget what is over, and take no more than they can hold. Use one that compares the
-// revision, and seal what you keep.
+// The page is bindings/browser/age.html, which asks through bindings/browser/idgate.js. The maps replace your
+// database: they drop expired entries and have a limit. Use a database that compares the revision, and encrypt what
+// you store.
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
@@ -18,7 +18,7 @@ const BASE_URL = process.env.BASE_URL ?? `http://127.0.0.1:${PORT}`; // the page
 const BROWSER = path.join(__dirname, '..', '..', 'browser');
 const MAX_CHECKS = Number(process.env.MAX_CHECKS ?? 10_000);
 const CHECK_SECONDS = Number(process.env.CHECK_SECONDS ?? 600); // a session takes answers for 300
-// Nothing from elsewhere, in no frame, and the browser's dialogue for this page alone.
+// No content from other sites, no frames, and the browser's dialogue only for this page.
 const HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; " +
@@ -46,19 +46,19 @@ const trust = new Trust([
 ]);
 const verifier = new Verifier(BASE_URL, trust, { profiles: ['1.0'], dcApi: 'unsigned' });
 
-// Sessions by their id, which is in the link, where everyone can read it: it opens nothing here. Pages have an id
-// of our own, and their browser a secret in a cookie.
+// Sessions by their id. The id is public, because it is in the link, so it gives access to nothing here. Pages use an
+// id of our own, and their browser has a secret in a cookie.
 const stored = new Map();
 const checks = new Map();
 
 const store = {
   load: (handle) => stored.get(handle)?.session,
-  // Whether it is stored: not where another answer was faster.
+  // Returns whether the session is stored: false if another answer was faster.
   commit({ fromRevision, session }) {
     const { id, revision } = session;
     if ((stored.get(id)?.revision ?? 0) !== fromRevision) return false;
-    // Claims go after 30 seconds; the answer to our question is all that is kept. It is shown to the browser that
-    // has the cookie, and to no other.
+    // Claims are erased after 30 seconds. Only the answer to our question is kept, and only the browser with the
+    // cookie sees it.
     const isVerified = session.info().status === 'VERIFIED';
     const adult = isVerified && session.result('backend').credential('pid').adult === true;
     stored.set(id, { revision, session, adult });
@@ -66,14 +66,14 @@ const store = {
   },
 };
 
-// For the operator's log, and never for the wallet: the reason, and the rule with its clause.
+// Logs the reason and the failed rule with its clause. Never show them to the wallet.
 function onRefused({ reason, report }) {
   console.error(`an answer was refused: ${reason}: ${report.failed}`);
 }
 
 const random = () => crypto.randomBytes(16).toString('base64url');
 
-// Forgets what is over, the oldest first, and says whether there is room for one more.
+// Drops expired checks, the oldest first. Returns whether there is room for another one.
 function makeRoom() {
   for (const [id, { sessionId, until }] of checks) {
     if (until > performance.now()) break;
@@ -86,14 +86,14 @@ function makeRoom() {
 const app = express();
 app.disable('x-powered-by');
 app.use((_, response, next) => next(void response.set(HEADERS)));
-// Where wallets answer that followed the link.
+// The endpoint for wallets that followed the link.
 app.use(toNodeHandler(wallets(verifier, store, { onRefused })));
 app.get('/', (_, response) => response.sendFile(path.join(BROWSER, 'age.html')));
 for (const file of ['age.css', 'age.js', 'idgate.js']) {
   app.get(`/${file}`, (_, response) => response.sendFile(path.join(BROWSER, file)));
 }
 
-// Browsers say where a request comes from; only our own page may begin and answer.
+// Browsers send the origin of a request. Only our own page may start a check and answer it.
 function fromOurPage(request, response, next) {
   if (request.get('origin') === BASE_URL) return next();
   return response.status(403).json({ error: 'forbidden' });
@@ -114,7 +114,7 @@ app.post('/age', fromOurPage, (_, response) => {
   return response.status(201).json({ id, link: qrCodeUrl, dc_api: verifier.dcApiRequests(made.session) });
 });
 
-// The routes below are for the browser that began, and for no other.
+// The routes below are only for the browser that started the check.
 function ofThisBrowser(request, response, next) {
   const check = checks.get(request.params.id);
   const secret = /(?:^|; )age=([\w-]{22})(?:;|$)/.exec(request.get('cookie') ?? '')?.[1];
@@ -136,14 +136,14 @@ app.post('/age/:id/dc-api', fromOurPage, ofThisBrowser, body, async (request, re
   } catch (error) {
     if (!(error instanceof NotAnAnswer)) throw error;
     console.error(`an answer changed nothing: ${error.code}: ${error.message}`);
-    // Where another answer was faster, the page asks for the outcome of that one.
+    // If another answer was faster, the page asks for its outcome.
     if (error.code !== 'session_not_pending') return response.status(400).json({ error: error.code });
   }
   return response.json({});
 });
 
 const statusOf = (sessionId) => stored.get(sessionId).session.info().status;
-// A wallet's answer is open as well while a status list is fetched.
+// There is no outcome yet while a status list is fetched.
 const isOpen = (status) => status === 'CREATED' || status === 'PENDING' || status === 'VERIFYING';
 
 app.get('/age/:id/events', ofThisBrowser, (request, response) => {
@@ -165,13 +165,13 @@ app.get('/age/:id', ofThisBrowser, (request, response) => {
   return response.json({ adult: stored.get(request.sessionId).adult });
 });
 
-// Express would show a stack. Four parameters make it a handler of errors.
+// An error handler, because Express would show a stack trace. Express recognises it by its four parameters.
 app.use((error, request, response, next) => {
   if (response.headersSent) return next(error);
   if (error.status === 413) return response.status(413).json({ error: 'payload_too_large' });
   if (error.status < 500) return response.status(error.status).json({ error: 'invalid_request' });
   console.error(error);
-  // By a fault of this machine: the session is as it was, and the same answer is taken later.
+  // A fault of this machine. The session is unchanged, and the same answer can be accepted later.
   if (error instanceof NotAvailable) {
     return response.set('Retry-After', `${error.retryAfter}`).status(503).json({ error: 'temporarily_unavailable' });
   }

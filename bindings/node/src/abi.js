@@ -24,9 +24,9 @@ const HANDLES = [
   'verifier',
   'verifier_options',
 ];
-/** What the names of types end with: koffi keeps each name once, also where a program has this package twice. */
+/** The suffix of type names. koffi keeps each name once, even if a program loads this package twice. */
 const COPY = copy();
-/** A declaration of C, with the types of this copy. */
+/** A C declaration with the type names of this copy. */
 const own = (declaration) => declaration.replace(/\bidgate_\w+/g, (name) => name + COPY);
 const struct = (name, members) =>
   koffi.struct(own(name), Object.fromEntries(Object.entries(members).map(([member, type]) => [member, own(type)])));
@@ -41,7 +41,7 @@ struct('idgate_transition', {
 });
 koffi.proto(own('int32_t idgate_sign(void *userdata, const uint8_t *input, size_t input_len, void *signature)'));
 
-/** Structs that begin with their size; a member that is left out is zero. */
+/** Structs that begin with their size. An omitted member is zero. */
 const SIZED = {
   answer: {
     to: 'idgate_str',
@@ -119,7 +119,7 @@ const TRANSITION_OUT = '_Out_ idgate_transition *';
 const define = (name, parameters, result = 'int32_t') =>
   library.func(`${own(result)} idgate_${name}(${own(parameters)})`);
 
-/** Functions that may fail, without the place for the error, which comes last. */
+/** Functions that may fail, without their last parameter, the output for the error. */
 const FUNCTIONS = {
   dc_api_requests: `idgate_verifier *, idgate_session *, uint64_t, ${BYTES_OUT}`,
   did_document: `idgate_str, idgate_str, ${BYTES_OUT}`,
@@ -164,7 +164,7 @@ const FUNCTIONS = {
   webhook_verify: 'idgate_str, const idgate_webhook *, uint64_t',
 };
 
-/** Choices for a verifier: their errors are misuse, and say no more. */
+/** Choices for a verifier. Their only error is misuse, without a message. */
 const CHOICES = {
   verifier_options_client_id: 'int32_t',
   verifier_options_dc_api: 'int32_t',
@@ -192,7 +192,7 @@ const PARTS = ['code', 'message', 'path', 'issuer', 'field', 'check', 'clause', 
   define(`error_${part}`, 'idgate_error *', 'idgate_str'),
 ]);
 
-/** The first ending that no other copy of this package has taken in this koffi. */
+/** The first suffix that no other copy of this package uses in this koffi. */
 function copy() {
   for (let number = 1; ; number += 1) {
     const ending = number === 1 ? '' : `_${number}`;
@@ -205,12 +205,12 @@ function copy() {
   }
 }
 
-/** Registers `callback`, a function that signs, until koffi.unregister. */
+/** Registers the signing function `callback`, until koffi.unregister. */
 function signing(callback) {
   return koffi.register(callback, own('idgate_sign *'));
 }
 
-/** Kinds of outputs, each with a place for the library to write to and a way to read it. */
+/** Kinds of outputs: the memory that the library writes to, and a way to read it. */
 const HANDLE = { place: () => [null], read: ([pointer]) => pointer };
 const FLAG = { place: () => [false], read: ([flag]) => flag };
 const BYTES = { place: () => ({}), read: take };
@@ -218,7 +218,7 @@ const JSON_TEXT = { place: () => ({}), read: takeJson };
 const STRUCT = { place: () => ({}), read: (made) => made };
 const STEP = { place: () => [null], read: ([pointer]) => takeStep(pointer) };
 
-/** Calls `name`, for an output of that kind if there is one, and throws what the library says is wrong. */
+/** Calls `name`, with an output of that kind if there is one, and throws the library's error. */
 function run(name, inputs, kind) {
   const failed = [null];
   const place = kind?.place();
@@ -227,7 +227,7 @@ function run(name, inputs, kind) {
   return kind?.read(place);
 }
 
-// koffi refuses more calls at once than it has room for; a busy server has them wait here.
+// koffi refuses calls beyond its limit of parallel calls. On a busy server they wait here.
 const MAX_RUNNING = 32;
 const waiting = [];
 let running = 0;
@@ -241,7 +241,7 @@ async function runAsync(name, inputs, kind) {
     await onWorker(name, kind ? [...inputs, place] : inputs);
     return kind?.read(place);
   } finally {
-    // The place goes to the call that has waited longest.
+    // The call that has waited longest is next.
     const next = waiting.shift();
     if (next) next();
     else running -= 1;
@@ -252,7 +252,7 @@ function onWorker(name, parameters) {
   const failed = [null];
   return new Promise((resolve, reject) => {
     lib[name].async(...parameters, failed, (fault, status) => {
-      // koffi keeps no hold of the bytes that the worker reads; until here this function does.
+      // koffi does not reference the bytes that the worker reads, so this function keeps them alive until here.
       parameters = null;
       if (fault) reject(fault);
       else if (status !== 0) reject(thrown(status, failed[0]));
@@ -292,7 +292,7 @@ function takeJson(given) {
   }
 }
 
-/** A step in parts. The library keeps nothing of it, and no error is made where it has no reply. */
+/** The parts of a step, which is then freed. A step without a reply causes no error. */
 function takeStep(pointer) {
   try {
     const transition = {};
@@ -309,7 +309,7 @@ function takeStep(pointer) {
   }
 }
 
-/** A reply over HTTP, null where there is none. */
+/** An HTTP reply; null if there is none. */
 function replyOf(ask) {
   const reply = sized('reply', {});
   if (ask(reply) !== 0) return null;
@@ -318,7 +318,7 @@ function replyOf(ask) {
   return Object.freeze({ status: reply.status, headers: Object.freeze(headers), body: textOf(reply.body) });
 }
 
-/** Text of the library. It ends at a 0 byte, which no text has. */
+/** Text of the library. It ends at a 0 byte, which no text contains. */
 function textOf({ ptr, len }) {
   return Number(len) === 0 ? '' : koffi.decode(ptr, 'char', Number(len));
 }
@@ -326,7 +326,7 @@ function textOf({ ptr, len }) {
 const EMPTY = Buffer.alloc(1);
 const NOTHING = Object.freeze({ ptr: null, len: 0 });
 
-/** Text or bytes as the library takes them; null: nothing is given. */
+/** Text or bytes in the library's form; null: not given. */
 function str(value) {
   if (value === null || value === undefined) return NOTHING;
   const bytes = typeof value === 'string' ? Buffer.from(value) : value;
@@ -339,7 +339,7 @@ function sized(name, members) {
   return { size: koffi.sizeof(own(`idgate_${name}`)), ...members };
 }
 
-/** Runs `work` with a place for bytes, and gives those bytes as JSON. */
+/** Runs `work` with an output for bytes, and returns those bytes as JSON. */
 function withReport(work) {
   const place = koffi.alloc(own('idgate_bytes'), 1);
   try {
@@ -351,14 +351,14 @@ function withReport(work) {
   }
 }
 
-/** The time, or now, as the library counts. */
+/** The time, or the current time, in milliseconds since 1970. */
 function millis(time) {
   if (time === null || time === undefined) return Date.now();
   if (!types.isDate(time)) throw new TypeError('now is not a Date');
   return count(time.getTime(), 'the time');
 }
 
-/** A number as C can take it, which koffi would cut to size. */
+/** Checks the range of a number, which koffi would otherwise truncate. */
 function count(value, name, { least = 0, most = Number.MAX_SAFE_INTEGER } = {}) {
   if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
   throw new RangeError(`${name} is not a whole number from ${least} to ${most}`);
@@ -373,7 +373,7 @@ function thrown(status, handle) {
 
 const forgotten = new FinalizationRegistry(({ name, pointer }) => free(name, pointer));
 
-/** An object of the library, which is given back by `using`, `await using`, `close()` or in the end. */
+/** An object of the library. It is released by `using`, `await using`, `close()`, or when it is collected. */
 class Handle {
   #pointer;
   #name;
@@ -391,7 +391,7 @@ class Handle {
     return handle.#pointer;
   }
 
-  /** Gives it back now. Objects that were made with it go on working. */
+  /** Releases the object now. Objects that were made with it keep working. */
   close() {
     if (this.#pointer === null) return;
     forgotten.unregister(this);

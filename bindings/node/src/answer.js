@@ -1,5 +1,5 @@
 'use strict';
-// Answers of wallets: posted by the wallet, or brought by a page.
+// Answers of wallets: posted by the wallet, or sent by a page.
 
 const abi = require('./abi.js');
 const { data, is, isPlain, options, text } = require('./options.js');
@@ -15,7 +15,7 @@ const BROWSERS = {
   fits: (value) => is.data.fits(value) || isPlain(value),
 };
 
-/** An answer as the library takes it; `what` names the call. */
+/** An answer in the library's form; `what` names the call. */
 function read(what, answer) {
   if (!isPlain(answer)) throw new TypeError(`${what}: the answer is not an object`);
   if ('dcApi' in answer) {

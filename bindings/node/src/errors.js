@@ -1,9 +1,9 @@
 'use strict';
-// Errors, split by the party that must act. Texts never carry claim values, tokens, keys or nonces.
+// Errors, grouped by who has to act. Messages never contain claim values, tokens, keys or nonces.
 
 const { TRY_AGAIN, refusal } = require('./reply.js');
 
-/** Every error of this package that is not a wrong type. `code` is stable and the same that the gateway uses. */
+/** The base of all errors except wrong types. `code` is stable, and the gateway uses the same codes. */
 class IdgateError extends Error {
   constructor(code, message) {
     super(message);
@@ -32,7 +32,7 @@ class Misconfigured extends IdgateError {
   }
 }
 
-/** A presentation or a notification was evaluated, and is not to be believed. */
+/** A presentation or a notification was evaluated and refused. */
 class Refused extends IdgateError {
   constructor({ reason, check, clause, hint, message }) {
     super(reason, message);
@@ -43,7 +43,7 @@ class Refused extends IdgateError {
   }
 }
 
-/** What came changes nothing: there is nothing to store. */
+/** The wallet's answer or fetch changes nothing. Store nothing. */
 class NotAnAnswer extends IdgateError {
   constructor({ code, message, reply = refusal(400, code, message) }) {
     super(code, message);
@@ -60,8 +60,8 @@ class NotAnAnswer extends IdgateError {
 
 const WITHHELD = {
   not_verified: 'the session is not VERIFIED',
-  response_code_missing: 'the browser brings no response code',
-  response_code_wrong: 'the response code is another one',
+  response_code_missing: 'the browser has no response code',
+  response_code_wrong: 'the response code is wrong',
   redacted: 'the result was readable for 30 seconds, which are over',
 };
 
@@ -73,7 +73,7 @@ class Withheld extends IdgateError {
   }
 }
 
-/** The random source, the signer or a status source could not be asked by a fault of this machine. */
+/** The random source, the signer or a status source could not be used because of a fault of this machine. */
 class NotAvailable extends IdgateError {
   constructor({ message, reply = TRY_AGAIN }) {
     super('temporarily_unavailable', message);
@@ -90,7 +90,7 @@ class InternalError extends IdgateError {
   }
 }
 
-/** A member that is not shown with the others, which it repeats. */
+/** A member that is hidden in output, because it repeats others. */
 function hidden(error, name, value) {
   Object.defineProperty(error, name, { value, enumerable: false });
 }

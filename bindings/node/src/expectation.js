@@ -44,7 +44,7 @@ const FORMATS = { 'dc+sd-jwt': 1, 'vc+sd-jwt': 1, mso_mdoc: 2 };
 const PROFILES = { draft: 1, '1.0': 2, haip: 3 };
 const MODES = { live: 1, test: 2 };
 
-/** An expectation as the library takes it; `what` names the call. */
+/** An expectation in the library's form; `what` names the call. */
 function read(what, given, checks) {
   const isMdoc = given?.format === 'mso_mdoc';
   const expected = options(what, isMdoc ? MDOC : SD_JWT_VC, given);

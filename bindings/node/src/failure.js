@@ -1,5 +1,5 @@
 'use strict';
-// Errors of this package, made of failures of the library.
+// Errors of this package, made from failures of the library.
 
 const { InternalError, Misconfigured, NotAnAnswer, NotAvailable, Refused, RequestInvalid } = require('./errors.js');
 
@@ -11,13 +11,13 @@ const MADE = {
   [BAD_REQUEST]: requestInvalid,
   [BAD_RESPONSE]: (told) => new NotAnAnswer(told),
   [CONFIG]: misconfigured,
-  // Types are checked before a call. An object may be closed while a call uses it, and a value may not fit.
+  // Types are checked before a call. Misuse remains if an object is closed during a call, or if a value does not fit.
   [MISUSE]: ({ message }) => new TypeError(message),
   [UNAVAILABLE]: (told) => new NotAvailable(told),
   [NOTHING]: ({ code }) => new Nothing(code),
 };
 
-/** The library has no such thing, for the reason `code`. This error never leaves the package. */
+/** The library has nothing to return, for the reason `code`. This error never leaves the package. */
 class Nothing extends Error {
   constructor(code) {
     super(code);
@@ -25,12 +25,12 @@ class Nothing extends Error {
   }
 }
 
-/** The error of a call that came to `status`. */
+/** The error of a call that returned `status`. */
 function failure(status, told) {
   return (MADE[status] ?? ((other) => new InternalError(other)))(told);
 }
 
-/** What `work` gives; where there is nothing, what `otherwise` makes of the reason. */
+/** The result of `work`; if there is none, the result of `otherwise` for the reason. */
 function unlessNothing(work, otherwise = () => null) {
   try {
     return work();
@@ -40,13 +40,13 @@ function unlessNothing(work, otherwise = () => null) {
   }
 }
 
-/** What to do about an error, in the words of this package. The library's own words serve for all others. */
+/** Hints in the words of this package. Other errors keep the library's own hint. */
 const HINTS = {
-  add_issuer: 'give the Trust an issuer with that id',
-  supply_status: 'a status list or a CRL is needed: let it be fetched, by leaving `fetch` on or by a Fetcher',
-  try_again: 'a status source could not be asked by a fault of this machine; try again',
-  add_vct: 'give the issuer `vcts`',
-  add_doc_type: 'give the issuer `docTypes`',
+  add_issuer: 'add an issuer with that id to the Trust',
+  supply_status: 'a status list or a CRL is needed; leave `fetch` on, or pass a Fetcher',
+  try_again: 'a status source could not be asked because of a fault of this machine; try again',
+  add_vct: 'add `vcts` to the issuer',
+  add_doc_type: 'add `docTypes` to the issuer',
 };
 
 /** The hint, and the message, which ends with it. */
@@ -67,7 +67,7 @@ function requestInvalid({ code, path, ...told }) {
   return new RequestInvalid({ code, path, rule, hint });
 }
 
-/** The fields of an issuer are those of an object in JavaScript. */
+/** The name of an issuer's field in JavaScript. */
 function misconfigured({ message, issuer, path, hint }) {
   if (issuer === '') return new Misconfigured({ why: message, hint });
   const subject = `${issuer}: ${path}: `;

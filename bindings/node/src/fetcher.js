@@ -1,17 +1,17 @@
 'use strict';
-// Status lists and CRLs that credentials name: fetched by the library, or by a function of the caller.
+// Fetches the status lists and CRLs that credentials name, with the library or with a function of the caller.
 
 const abi = require('./abi.js');
 const { is, options } = require('./options.js');
 const { unawaited } = require('./promises.js');
 
-/** Between two looks at a fetch: twice as long each time. No thread waits for sources. */
+/** The pause between two polls of a fetch; it doubles each time. No thread waits for sources. */
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 50;
-/** At a time, where this thread waits itself. */
+/** The longest single wait on this thread. */
 const PATIENCE_MS = 1000;
 
-/** Fetches status lists and CRLs, and remembers them for as long as they say, a day at most. */
+/** Fetches status lists and CRLs, and caches them for as long as they say, but for a day at most. */
 class Fetcher extends abi.Handle {
   constructor(given) {
     const { allow = [], roots } = options('Fetcher', { allow: is.texts, roots: is.data }, given);
@@ -24,15 +24,15 @@ class Fetcher extends abi.Handle {
   }
 }
 
-/** What `fetch` of an options object must be. */
+/** The type of `fetch` in an options object. */
 const FETCH = {
   name: 'true, false, a Fetcher or a function',
   fits: (value) => is.flag.fits(value) || is.function.fits(value) || value instanceof Fetcher,
 };
 
-/** The one of all that were given none, so that its bounds hold for all of them. */
+/** The fetcher of all callers without their own, so that its limits apply to all of them together. */
 let shared = null;
-/** While a worker thread makes it. */
+/** Set while a worker thread makes it. */
 let making = null;
 
 /** A way to fetch: a fetcher, a function, the shared fetcher, or none. */
@@ -46,11 +46,11 @@ class Source {
     else if (typeof given === 'function') this.#function = given;
   }
 
-  /** The fetcher. The shared one is made when something has to be fetched: it reads the system's roots. */
+  /** The fetcher. The shared one is made for the first fetch, because it reads the system's roots. */
   async pointer() {
     if (this.#fetcher) return abi.pointer(this.#fetcher, Fetcher, 'fetch');
     if (shared === null) {
-      // One that could not be made is made again for the next one who needs it.
+      // After a failure, the next caller tries again.
       making ??= made().finally(() => (making = null));
       await making;
     }
@@ -64,7 +64,7 @@ class Source {
     return abi.pointer(shared, abi.Handle);
   }
 
-  /** Answers needs of the last step from fresh copies; gives whether it answered any. */
+  /** Answers needs of the last step from fresh copies. Returns whether it answered any. */
   async recall(verification, now) {
     if (!this.isOn || this.#function) return false;
     return abi.runAsync('verification_recall', [verification, await this.pointer(), abi.millis(now)], abi.FLAG);
@@ -75,11 +75,11 @@ class Source {
     return abi.run('verification_recall', [verification, this.pointerSync(), abi.millis(now)], abi.FLAG);
   }
 
-  /** Answers all needs of the last step. Without a way to fetch, nothing came of them. */
+  /** Answers all needs of the last step. Without a way to fetch, each gets no body. */
   async fetch(verification, needs, now) {
     if (!this.isOn) return Source.supplyNothing(verification, needs, now);
     if (this.#function) {
-      // Async, so that one that throws leaves no other unhandled.
+      // Async, so that an error of one function leaves no other promise unhandled.
       const bodies = await Promise.all(needs.map(async (need) => this.#function(told(need))));
       return Source.supply(verification, bodies, now);
     }
@@ -107,12 +107,12 @@ class Source {
     return abi.run('verification_settle', [verification, abi.millis(now)]);
   }
 
-  /** Tells the library that nothing came of any need of the last step. */
+  /** Tells the library that there is no body for any need of the last step. */
   static supplyNothing(verification, needs, now) {
     Source.supply(verification, new Array(needs.length).fill(null), now);
   }
 
-  /** Gives the library a body, or null, for each need of the last step. */
+  /** Passes the library a body, or null, for each need of the last step. */
   static supply(verification, bodies, now) {
     bodies.forEach((body, index) => {
       if (body !== null && body !== undefined && !ArrayBuffer.isView(body)) {
@@ -125,7 +125,7 @@ class Source {
 
 async function made() {
   const fresh = handle(await abi.runAsync('fetcher_new', [null], abi.HANDLE));
-  // This thread may have made one meanwhile.
+  // This thread may have made one in the meantime.
   if (shared === null) shared = fresh;
   else fresh.close();
 }
@@ -134,7 +134,7 @@ const handle = (pointer) => new abi.Handle('fetcher', pointer);
 
 const KINDS = { status_list: 'statusList', crl: 'crl', identifier_list: 'identifierList' };
 
-/** A need as the caller's function takes it. */
+/** A need in the form for the caller's function. */
 function told({ kind, uri, accept, accept_otherwise: acceptOtherwise }) {
   return Object.freeze({ kind: KINDS[kind] ?? kind, uri, accept, acceptOtherwise });
 }

@@ -1,5 +1,5 @@
 'use strict';
-// One issuer as it is written: its fields, and how the library takes each.
+// One issuer: its fields, and the library's form of each.
 
 const { Misconfigured } = require('./errors.js');
 const { isRecord } = require('./json.js');
@@ -17,7 +17,7 @@ const paths = {
   fits: (value) => isRecord(value) && Object.values(value).every((path) => Array.isArray(path) && path.every(isStep)),
 };
 
-/** Statements: what each must be, and its name in JSON. */
+/** Fields without material: the type of each, and its name in JSON. */
 const STATEMENTS = {
   id: [is.text, 'issuer_id'],
   iss: [is.text, 'iss'],
@@ -40,7 +40,7 @@ const STATEMENTS = {
 };
 const SPELLING = new Fields({
   ...Object.fromEntries(Object.entries(STATEMENTS).map(([name, [, wire]]) => [name, wire])),
-  // Errors name these fields of lists as well.
+  // Errors also name these fields of lists.
   signedBelow: 'signer_ca',
   allowStale: 'allow_stale',
 });
@@ -69,7 +69,7 @@ const KNOWN = {
 };
 const MAX_AGE_DAYS = 3650;
 
-/** The issuer in place `index` as the library takes it: its statements, and its material in order. */
+/** The issuer at `index` in the library's form: its fields, and its material in order. */
 function read(issuer, index) {
   const what = `issuers[${index}]`;
   const id = isPlain(issuer) && is.text.fits(issuer.id) ? issuer.id : null;
@@ -91,7 +91,7 @@ function read(issuer, index) {
   };
 }
 
-/** Every file of an issuer, with its place. */
+/** Every file of an issuer, with its field and index. */
 function materialOf(given, what) {
   return Object.entries(MATERIAL).flatMap(([name, [type, kind]]) => {
     if (!(name in given)) return [];

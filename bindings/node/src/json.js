@@ -1,9 +1,9 @@
 'use strict';
-// Values that JSON has. JSON.stringify drops or changes all others, and a condition with them.
+// Values that JSON has. JSON.stringify drops or changes all others, and could drop a condition with them.
 
 const MOST_NESTED = 128;
 
-/** A plain object of any realm. Another prototype may have members, which JSON.stringify leaves out. */
+/** A plain object of any realm. Another prototype may have members that JSON.stringify leaves out. */
 function isRecord(value) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype = Object.getPrototypeOf(value);
@@ -30,7 +30,7 @@ function plain(value, path, nested = 0) {
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (nested === MOST_NESTED) throw new TypeError(`${subject(path)} is nested more than ${MOST_NESTED} times`);
   if (Array.isArray(value)) {
-    // Array.from reads what is not there as undefined, and map would pass over it.
+    // Array.from reads a missing element as undefined; map would skip it.
     const copy = Array.from(value, (one, at) => plain(one, `${path}[${at}]`, nested + 1));
     if (Object.keys(value).length !== copy.length) {
       throw new TypeError(`${subject(path)} is an array with other members than elements, which JSON does not have`);
@@ -53,7 +53,7 @@ function below(path, name) {
 
 const subject = (path) => (path === '' ? 'the request' : path);
 
-/** Half of a character is not text: the library could not say where it is. */
+/** A lone surrogate is not text, and the library could not say where it is. */
 function wellFormed(text, what) {
   if (!text.isWellFormed()) throw new TypeError(`${what} has a lone surrogate, which is half of a character`);
   return text;

@@ -1,5 +1,5 @@
 'use strict';
-// Where the native library lies: in `native`, or in the package for this system that npm installs beside this one.
+// Finds the native library: in `native`, or in the package for this system that npm installs next to this one.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -12,13 +12,13 @@ const NAMES = {
 const PUBLISHED = { linux: ['x64', 'arm64'] };
 const NATIVE = path.join(__dirname, '..', 'native');
 
-/** What the library is called on this system; undefined where idgate cannot be. */
+/** The file name of the library on this system; undefined if idgate does not support it. */
 const fileName = NAMES[process.platform];
 
-/** The packages with a library for this system that are installed, as paths. */
+/** The paths of the installed packages with a library for this system. */
 function installed() {
   if (!PUBLISHED[process.platform]?.includes(process.arch)) return [];
-  // An older npm knows nothing of libc, and installs both: only the right one can be loaded.
+  // An older npm ignores libc and installs both packages. Only the right one can be loaded.
   return ['gnu', 'musl'].flatMap((libc) => {
     try {
       return [require.resolve(`@idgate/${process.platform}-${process.arch}-${libc}`)];
@@ -28,13 +28,13 @@ function installed() {
   });
 }
 
-/** All that there are, the one to try first first: who put one into `native` wants that. */
+/** All candidates, in order. A library in `native` comes first, because it was put there on purpose. */
 function candidates() {
   const own = path.join(NATIVE, fileName ?? '');
   return fileName && fs.existsSync(own) ? [own] : installed();
 }
 
-/** What to do where there is none. */
+/** What to do if there is none. */
 function advice() {
   const system = `${process.platform} on ${process.arch}`;
   if (!fileName) return `idgate: there is no native library for ${system}`;
@@ -52,7 +52,7 @@ function advice() {
   );
 }
 
-/** The library, by the first candidate that this process can load. */
+/** The library, from the first candidate that this process can load. */
 function load(koffi) {
   const faults = [];
   for (const file of candidates()) {

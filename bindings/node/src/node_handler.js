@@ -1,13 +1,13 @@
 'use strict';
-// A handler of `Request` and `Response` behind Express, or in a server of node:http.
+// Adapts a handler of `Request` and `Response` to Express and node:http.
 
-/** Methods that a `Request` cannot have. In their place goes one that no path has either. */
+/** Methods that a `Request` cannot have. They are replaced by a method that no path supports. */
 const WITHOUT_REQUEST = ['CONNECT', 'TRACE', 'TRACK'];
 const NO_METHOD = 'UNKNOWN';
 
 /**
- * `handler` as `(request, response, next)`. With `next`, as Express gives it, paths that are not its own go on, with
- * their body as it is. Use it before anything that reads bodies.
+ * `handler` as `(request, response, next)`. With Express's `next`, other paths go to the next handler with an unread
+ * body. Use it before anything that reads bodies.
  */
 function toNodeHandler(handler) {
   if (typeof handler !== 'function') throw new TypeError('toNodeHandler: the handler is not a function');
@@ -26,7 +26,7 @@ function toNodeHandler(handler) {
 }
 
 function urlOf(request) {
-  // Express cuts the place where a handler is mounted from `url`. The host is of no use, and not to be believed.
+  // Express removes the mount path of a handler from `url`. The host is neither needed nor trusted.
   const path = request.originalUrl ?? request.url;
   return new URL(`http://localhost${path.startsWith('/') ? path : '/'}`);
 }
@@ -34,7 +34,7 @@ function urlOf(request) {
 function fromNode(request, url) {
   const headers = new Headers();
   for (let at = 0; at < request.rawHeaders.length; at += 2) {
-    // Those of HTTP/2 that begin with a colon are not headers here.
+    // Pseudo-headers of HTTP/2, which begin with a colon, are not headers here.
     if (!request.rawHeaders[at].startsWith(':')) headers.append(request.rawHeaders[at], request.rawHeaders[at + 1]);
   }
   if (WITHOUT_REQUEST.includes(request.method)) return new Request(url, { method: NO_METHOD, headers });
@@ -57,7 +57,7 @@ function bodyOf(request) {
         if (done) controller.close();
         else controller.enqueue(value);
       },
-      // A client may read the answer only after it sent the rest. node:http reads the rest of a body in the same way.
+      // A client may read the answer only after it sent the whole body, so read the rest, as node:http does.
       async cancel() {
         await parts?.return();
         request.resume();
@@ -67,11 +67,11 @@ function bodyOf(request) {
   );
 }
 
-/** The body that a parser left, where it is still as it came. */
+/** The body that a parser left, if it is still unparsed. */
 function readBefore({ body }) {
   if (typeof body === 'string' || ArrayBuffer.isView(body)) return body;
   throw new Error(
-    'the body was read before, and request.body is not its bytes or text: put toNodeHandler before the parsers of bodies',
+    'the body was already read, and request.body is not bytes or text; put toNodeHandler before the body parsers',
   );
 }
 

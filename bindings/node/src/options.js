@@ -4,9 +4,9 @@
 const { types } = require('node:util');
 
 /**
- * The options `given` to `what`. One that is not among `known` may be a typing mistake that widens trust, and is
- * refused. `known`: by name, what a value must be (`is`); null and undefined count as left out. `wrong` makes the error
- * about a text that is none of a few.
+ * The options `given` to `what`. An option that is not in `known` is refused, because a typing mistake could widen
+ * trust. `known` has the type of each option (`is`) by name; null and undefined count as omitted. `wrong` makes the
+ * error for a text that is not one of the choices.
  */
 function options(what, known, given, wrong = (name, why) => new TypeError(`${what}: ${name} ${why}`)) {
   if (given === undefined || given === null) return {};
@@ -35,20 +35,20 @@ const isText = (value) => typeof value === 'string';
 const isBytes = (value) => ArrayBuffer.isView(value);
 const isPlain = (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isBytes(value);
 
-/** What a value must be. */
+/** Types of values. */
 const is = {
   text: { name: 'text', fits: isText },
   flag: { name: 'true or false', fits: (value) => typeof value === 'boolean' },
   number: { name: 'a number', fits: (value) => typeof value === 'number' },
   date: { name: 'a Date', fits: types.isDate },
   data: { name: 'text or bytes', fits: (value) => isText(value) || isBytes(value) },
-  // A spread reads an element that is not there as undefined, and every would pass over it.
+  // A spread reads a missing element as undefined; every would skip it.
   texts: { name: 'an array of texts', fits: (value) => Array.isArray(value) && [...value].every(isText) },
   object: { name: 'an object', fits: isPlain },
   function: { name: 'a function', fits: (value) => typeof value === 'function' },
-  /** One of a few texts. */
+  /** One of the given texts. */
   oneOf: (...allowed) => ({ name: 'text', fits: isText, allowed }),
-  /** Several of them. */
+  /** An array of them. */
   someOf: (...allowed) => ({ ...is.texts, allowed }),
   /** One of them, or an array. */
   some: (type) => ({
@@ -71,7 +71,7 @@ function data(value, what) {
   return value;
 }
 
-/** Bytes that others of the process may not change any more, for a worker thread. */
+/** A copy of bytes for a worker thread, which other code cannot change. */
 function copied(value) {
   return typeof value === 'string' ? value : Buffer.from(value);
 }

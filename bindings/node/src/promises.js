@@ -1,6 +1,6 @@
 'use strict';
 
-/** A promise that is not waited for and is refused as a value: its own failure must not end the process. */
+/** Marks a promise as handled: it is refused as a value and not awaited, so its rejection must not end the process. */
 function unawaited(value) {
   if (typeof value?.then === 'function') Promise.resolve(value).catch(() => {});
 }

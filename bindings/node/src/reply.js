@@ -1,7 +1,7 @@
 'use strict';
-// Answers to wallets over HTTP that the library has no part in. All others come from it.
+// HTTP replies to wallets that do not come from the library.
 
-/** A refusal as the gateway has it. */
+/** A refusal in the gateway's form. */
 function refusal(status, error, message, headers) {
   const always = { 'cache-control': 'no-store', 'content-type': 'application/json' };
   return { status, headers: { ...always, ...headers }, body: JSON.stringify({ error, message }) };

@@ -35,7 +35,7 @@ const SET = new Fields({ options: 'options', required: 'required' }, { needed: [
 
 const PAGES = new Fields({ origins: 'origins', isoMdoc: 'iso_mdoc' }, { needed: ['origins'] });
 
-/** `CreateSessionRequest` of the interface description: both of its forms. */
+/** Both forms of `CreateSessionRequest` in the interface description. */
 const REQUEST = new Fields(
   {
     issuerId: 'issuer_id',
@@ -58,7 +58,7 @@ const REQUEST = new Fields(
 
 const isWire = (request) => typeof request === 'string' || ArrayBuffer.isView(request);
 
-/** What `work` makes of the request's JSON. Errors name its fields as the caller wrote them. */
+/** The result of `work` for the request's JSON. Errors name its fields as the caller wrote them. */
 function withRequest(what, request, work) {
   if (isWire(request)) return work(request);
   if (typeof request !== 'object' || request === null || Array.isArray(request)) {

@@ -1,5 +1,5 @@
 'use strict';
-// Results of verifications in JavaScript's spelling. Claims keep the names that their issuers gave them.
+// Results of verifications in JavaScript's spelling. Claims keep the names of their issuers.
 
 const { TRANSACTION_DATA } = require('./request.js');
 const { Fields, each } = require('./spelling.js');
@@ -48,7 +48,7 @@ const DETAILS = new Fields({
   sameSubject: 'same_subject',
 });
 
-/** What a VERIFIED session came to. */
+/** The result of a VERIFIED session. */
 class Result {
   constructor(told) {
     this.claims = told.claims;

@@ -11,7 +11,7 @@ const BACKEND = 'backend';
 /** The numbers of `idgate_reader`. */
 const READERS = { browser: 1, backend: 2 };
 
-/** One verification at one revision; it never changes. */
+/** One session at one revision. It never changes. */
 class Session extends abi.Handle {
   #kept = null;
 
@@ -19,7 +19,7 @@ class Session extends abi.Handle {
     super('session', pointer);
   }
 
-  /** The session of `snapshot()`, with its result when you kept that. */
+  /** Restores a session from `snapshot()`, with its result if you kept that. */
   static restore(snapshot, result) {
     const restored = abi.run('session_restore', [abi.str(data(snapshot, 'Session.restore: the snapshot'))], abi.HANDLE);
     const session = new Session(restored);
@@ -75,11 +75,11 @@ class Session extends abi.Handle {
     return Object.freeze({ ...common, ...ofStatus(told) });
   }
 
-  /** The result, which may be read for 30 seconds. Say who reads it. */
+  /** The result, readable for 30 seconds. Say who reads it. */
   result(reader, now) {
     const isBackend = reader === BACKEND;
     if (!isBackend && (!isPlain(reader) || !('responseCode' in reader))) {
-      throw new TypeError('result: say who reads, by { responseCode } of a browser or "backend"');
+      throw new TypeError('result: name the reader: { responseCode } for a browser, or "backend"');
     }
     const code = isBackend ? null : reader.responseCode;
     if (code !== null && code !== undefined) text(code, 'result: responseCode');
@@ -93,7 +93,7 @@ class Session extends abi.Handle {
     return new Result(told);
   }
 
-  /** The person followed the link: CREATED becomes PENDING. */
+  /** Records that the person followed the link: CREATED becomes PENDING. */
   followed(now) {
     return this.#transition('session_followed', now);
   }
@@ -103,7 +103,7 @@ class Session extends abi.Handle {
     return this.#transition('session_due', now);
   }
 
-  /** Gives up a verification of yours, so that the same answer is taken later. */
+  /** Gives up a verification early, so that the same answer can be accepted later. */
   released(now) {
     return this.#transition('session_released', now);
   }
@@ -116,7 +116,7 @@ class Session extends abi.Handle {
     return [Session.pointer(this), abi.millis(now)];
   }
 
-  /** What the time does not change. */
+  /** The facts that do not depend on the time. */
   #names() {
     if (this.#kept === null) {
       const { session_id: id, revision, offers } = abi.run('session_info', this.#at(), abi.JSON_TEXT);
@@ -138,7 +138,7 @@ function ofStatus(told) {
     };
   }
   if (told.status === 'VERIFYING') return {};
-  // One that is over and was not stored since says only when that was.
+  // A session that has expired and was not stored since then has only the time of its end.
   const settledAt = new Date(told.settled_at_ms ?? told.expires_at_ms);
   if (told.status === 'VERIFIED') return { settledAt };
   return { settledAt, reason: told.reason, ...(told.wallet_error && { walletError: told.wallet_error }) };
@@ -155,7 +155,7 @@ function offered(offer) {
   };
 }
 
-/** A change to commit, from what the library made. */
+/** A transition from the library's values. */
 function transition(made) {
   return Object.freeze({
     fromRevision: Number(made.from),

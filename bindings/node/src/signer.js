@@ -6,16 +6,16 @@ const { dateOrNull } = require('./session.js');
 
 const { koffi } = abi;
 
-// A verifier may sign long after its signer is closed, and keeps it: when the signer is collected,
+// A verifier may sign long after its signer is closed, so it keeps the signer. When the signer is collected,
 // nothing can call its function any more.
 const unreachable = new FinalizationRegistry((callback) => koffi.unregister(callback));
 
-/** A fresh P-256 key, 32 bytes. Keep it sealed; `Signer` takes it. */
+/** A fresh P-256 key of 32 bytes for `Signer`. Keep it encrypted. */
 function generateSigningKey() {
   return abi.run('signing_key_generate', [], abi.BYTES);
 }
 
-/** Signs requests: a key in memory, or a function of yours. */
+/** Signs requests with a key in memory, or with a function of yours. */
 class Signer extends abi.Handle {
   /** The signer whose function this one calls: it must not be collected. */
   #of = null;
@@ -26,8 +26,8 @@ class Signer extends abi.Handle {
   }
 
   /**
-   * Signs through `sign`, for example with an HSM: it takes the input and returns the 64 bytes of the raw ES256
-   * signature, without waiting.
+   * Signs through `sign`, for example with an HSM. It takes the input and synchronously returns the 64 bytes of the raw
+   * ES256 signature.
    */
   static external(baseUrl, publicKey, sign) {
     const url = abi.str(text(baseUrl, 'Signer.external: the base URL'));
@@ -57,8 +57,8 @@ class Signer extends abi.Handle {
   }
 
   /**
-   * The same key with a certificate: PEM or DER, then those that lead up from it, checked for use
-   * now. It signs requests that name you by it, and no others.
+   * A signer with the same key and a certificate, in PEM or DER, then those that lead up from it. The chain is checked
+   * for use now. The signer signs only requests that name you by the certificate.
    */
   certified(chain, given) {
     const { now } = options('certified', NOW, given);
@@ -82,7 +82,7 @@ class Signer extends abi.Handle {
     };
   }
 
-  /** The public JWK, to be published. */
+  /** The public JWK, for publication. */
   publicKey() {
     return abi.run('signer_public_key', [Signer.pointer(this)], abi.JSON_TEXT);
   }
@@ -101,7 +101,7 @@ function inMemory(baseUrl, key) {
   return abi.run('signer_new', [url, abi.str(key)], abi.HANDLE);
 }
 
-/** `sign` as the library calls it. */
+/** `sign` in the form that the library calls. */
 function calling(sign) {
   return (_, input, length, signature) => {
     try {

@@ -1,5 +1,5 @@
 'use strict';
-// A field has two spellings: JavaScript's own, and that of the JSON that travels.
+// A field has two spellings: JavaScript's, and that of the JSON on the wire.
 
 const { RequestInvalid } = require('./errors.js');
 const json = require('./json.js');
@@ -17,8 +17,8 @@ class Fields {
   #needed;
 
   /**
-   * `members`: by their names in JavaScript. Of an open object, other members travel as they are. `needed`: those that
-   * undefined does not leave out; of an open object all are.
+   * `members`: by their names in JavaScript. In an open object, other members are sent as they are. `needed`: members
+   * that undefined does not leave out; in an open object all are needed.
    */
   constructor(members, { isOpen = false, needed = [] } = {}) {
     this.#isOpen = isOpen;
@@ -30,14 +30,14 @@ class Fields {
     }
   }
 
-  /** By their names in JavaScript: the name in JSON, and the fields of the value. */
+  /** The name in JSON and the fields of the value, by the names in JavaScript. */
   entries() {
     return [...this.#wire].map(([own, { name, inner }]) => [own, name, inner]);
   }
 
   /**
-   * `value` in the spelling of JSON; throws a TypeError where JSON does not have it. The library refuses a value that is
-   * not an object.
+   * `value` in the spelling of JSON. Throws a TypeError for a value that JSON does not have. The library refuses a
+   * value that is not an object.
    */
   toWire(value, path = '') {
     if (!isObject(value)) return json.plain(value, path);
@@ -53,7 +53,7 @@ class Fields {
     return made;
   }
 
-  /** A value that came, in JavaScript's spelling. */
+  /** A received value in JavaScript's spelling. */
   fromWire(value) {
     if (!isObject(value)) return value;
     return Object.fromEntries(
@@ -64,7 +64,7 @@ class Fields {
     );
   }
 
-  /** The path to a field as JavaScript writes it: `credentials[0].issuerId`. Keys of maps stay as they are. */
+  /** The path to a field in JavaScript's spelling: `credentials[0].issuerId`. Keys of maps stay as they are. */
   path(wire) {
     const [name] = /^\w*/.exec(wire);
     const field = this.#own.get(name);
@@ -79,7 +79,7 @@ class Fields {
     return wire.replace(WIRE_NAME, (name) => names.get(name) ?? name);
   }
 
-  /** By the name in JSON, the name in JavaScript, of fields within fields too. */
+  /** The names in JavaScript by the names in JSON, including nested fields. */
   names(found = new Map()) {
     for (const [wire, { name, inner }] of this.#own) {
       found.set(wire, name);

@@ -15,14 +15,14 @@ const NEED = 1;
 const TEST_ONLY = 1;
 const ALLOW_STALE = 2;
 
-/** The issuers that you trust, read and checked. It does not change: make a new one. */
+/** The issuers that you trust, read and checked. It never changes; make a new one to change trust. */
 class Trust extends abi.Handle {
   constructor(issuers) {
     if (!Array.isArray(issuers)) throw new TypeError('Trust: the issuers are not an array');
     const read = issuers.map(issuer.read);
     super('trust', abi.run('trust_new', [], abi.HANDLE));
     try {
-      /** What became of each list that an issuer was given. */
+      /** The reports on the lists of its issuers. */
       this.lists = Object.freeze(collected(Trust.pointer(this), read));
     } catch (problem) {
       this.close();
@@ -37,8 +37,8 @@ class Trust extends abi.Handle {
   }
 
   /**
-   * Verifies one presentation as it is in `vp_token`, on worker threads, and fetches the status list or CRL that its
-   * credential names. Throws `Refused`.
+   * Verifies one presentation of a `vp_token` on worker threads, and fetches the status list or CRL that the credential
+   * names. Throws `Refused`.
    */
   async verify(presentation, expected, given) {
     return this.#verify('verify', presentation, expected, given);
@@ -49,7 +49,7 @@ class Trust extends abi.Handle {
     return this.#verifySync('verifySync', presentation, expected, given);
   }
 
-  /** The same as `verify`, with a refusal as a value. */
+  /** The same as `verify`, but returns a refusal as a value. */
   async check(presentation, expected, given) {
     try {
       return { ok: true, ...(await this.#verify('check', presentation, expected, given)) };
@@ -119,7 +119,7 @@ class Trust extends abi.Handle {
   }
 }
 
-/** Adds the issuers to a collection; gives the reports about their lists. */
+/** Adds the issuers to a collection. Returns the reports on their lists. */
 function collected(pointer, issuers) {
   const names = new Set();
   return issuers.flatMap(({ id, json, material, testOnly }) => {
@@ -135,7 +135,7 @@ function collected(pointer, issuers) {
   });
 }
 
-/** Runs `work`; an error names the issuer and its field as JavaScript does. */
+/** Runs `work`. An error names the issuer and its field in JavaScript's spelling. */
 function named(id, field, work) {
   try {
     return work();
@@ -177,7 +177,7 @@ function listReport(issuerId, field, told) {
   });
 }
 
-/** Where this machine could not ask a source, nothing is known of the status: the next step says so. */
+/** If this machine could not ask a source, the status is unknown, and the next step says so. */
 function givenUp(pointer, step, now) {
   return (problem) => {
     if (!(problem instanceof NotAvailable)) throw problem;
@@ -190,7 +190,7 @@ function givenUp(pointer, step, now) {
   };
 }
 
-/** Throws what came of a step, with what to do where this machine could not ask. */
+/** Throws the error of a step, with a hint if this machine could not ask a source. */
 function explained(wasNotAsked) {
   return (problem) => {
     if (!wasNotAsked || !(problem instanceof Refused)) throw problem;

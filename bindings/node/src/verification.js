@@ -1,5 +1,5 @@
 'use strict';
-// From a wallet's answer to the stored verdict, with the fetches on the way.
+// From a wallet's answer to the stored decision, with the fetches on the way.
 
 const abi = require('./abi.js');
 const { NotAnAnswer } = require('./errors.js');
@@ -8,7 +8,7 @@ const { transition } = require('./session.js');
 
 const NEED = 1;
 
-/** Steps `pointer`, a verification, to its decision, on worker threads, and commits that. */
+/** Steps the verification `pointer` to its decision, on worker threads, and commits the decision. */
 async function decide(pointer, given, source, now) {
   const store = checked(given);
   let held = null;
@@ -27,7 +27,7 @@ async function decide(pointer, given, source, now) {
       // The hold of a second round changes nothing.
       if (held === null) {
         const committed = await store.commit(next);
-        // A store that says neither yes nor no may have stored it.
+        // A store that returns neither true nor false may have stored the hold.
         if (committed !== false) held = next.session;
         stored(committed);
       }
@@ -83,15 +83,15 @@ function checked(store) {
   return store;
 }
 
-/** Goes on where the store says that it stored. */
+/** Continues only if the store says that it stored the session. */
 function stored(committed) {
   if (committed === true) return;
   if (committed === false) throw NotAnAnswer.sessionClosed();
   unawaited(committed);
-  throw new TypeError('commit of the store must give true, or false where another revision is stored');
+  throw new TypeError('commit of the store must return true, or false if another revision is stored');
 }
 
-/** What ends the hold without a verdict, unless the session went on without this answer. */
+/** The transition that ends the hold without a decision, unless the session continued without this answer. */
 function givenBack(problem, held, now) {
   return problem instanceof NotAnAnswer ? null : (held?.released(now) ?? null);
 }

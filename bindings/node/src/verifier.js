@@ -40,7 +40,7 @@ const COMPARED = { mode: MODE, ...NOW };
 const ASKED = { to: is.text, contentType: is.text, body: is.data, walletNonce: is.text, ...NOW };
 const DECIDED = { fetch: FETCH, ...NOW };
 
-/** A configured verifier: make a new one to change trust. */
+/** A configured verifier. Make a new one to change trust. */
 class Verifier extends abi.Handle {
   #baseUrl;
   #signers;
@@ -50,12 +50,12 @@ class Verifier extends abi.Handle {
   constructor(baseUrl, trust, given) {
     text(baseUrl, 'Verifier: the base URL');
     const known = options('Verifier', KNOWN, given, (field, why) => new Misconfigured({ field, why }));
-    if (!known.profiles) throw new TypeError('Verifier: profiles is missing: name those that sessions speak');
+    if (!known.profiles) throw new TypeError('Verifier: profiles is missing; name the profiles of sessions');
     const [current, former] = [[known.signer ?? []].flat(), known.formerSigners ?? []];
     check(known, current);
     super('verifier', made(baseUrl, trust, { ...known, current, former }));
     this.#baseUrl = baseUrl;
-    // Kept, closed or not: their functions may be called for as long as there is a verifier.
+    // Keeps the signers even if they are closed, because a verifier may still call their functions.
     this.#signers = [...current, ...former];
     this.#keys = Signer.published(this.#signers);
     this.#fetch = known.fetch;
@@ -66,7 +66,7 @@ class Verifier extends abi.Handle {
     return abi.pointer(verifier, Verifier, what);
   }
 
-  /** Makes a session from a request: an object, or the JSON that a tenant sent, as text or bytes. */
+  /** Creates a session from a request: an object, or the JSON that a tenant sent, as text or bytes. */
   createSession(request, given) {
     const { now, ...session } = options('createSession', CREATED, given);
     return withRequest('createSession', request, (json) => {
@@ -75,7 +75,7 @@ class Verifier extends abi.Handle {
     });
   }
 
-  /** What becomes of a registration certificate with this request. */
+  /** Compares a registration certificate with this request. */
   compareRegistration(registration, request, given) {
     const { now, ...session } = options('compareRegistration', COMPARED, given);
     text(registration, 'compareRegistration: the registration');
@@ -86,12 +86,12 @@ class Verifier extends abi.Handle {
     });
   }
 
-  /** The signed request of a session, with what to commit before it is served. */
+  /** The signed request of a session, with the transition to commit before you serve it. */
   requestObject(session, given) {
     const { to, contentType, body, walletNonce, now } = options('requestObject', ASKED, given);
     text(to, 'requestObject: to');
     if (walletNonce !== undefined && (contentType !== undefined || body !== undefined)) {
-      throw new TypeError('requestObject: walletNonce is given together with a form, which has it');
+      throw new TypeError('requestObject: walletNonce is given together with a form; leave one of them out');
     }
     const asked = abi.sized('asked', {
       to: abi.str(to),
@@ -104,7 +104,7 @@ class Verifier extends abi.Handle {
     return Object.freeze({ jwt: http.body, http, transition: next && transition(next) });
   }
 
-  /** What a page passes to its browser. */
+  /** The requests that a page passes to its browser. */
   dcApiRequests(session, given) {
     const { now } = options('dcApiRequests', NOW, given);
     const inputs = [Verifier.pointer(this), Session.pointer(session), abi.millis(now)];
@@ -112,8 +112,8 @@ class Verifier extends abi.Handle {
   }
 
   /**
-   * Takes an answer to its verdict, and stores that: commits the hold before the first fetch, fetches status lists and
-   * CRLs, commits the decision. The work is done on worker threads.
+   * Decides about an answer: commits a hold before the first fetch, fetches status lists and CRLs, and commits the
+   * decision. It works on worker threads.
    */
   async decide(session, answer, store, given) {
     const { fetch = this.#fetch, now } = options('decide', DECIDED, given);
@@ -125,7 +125,7 @@ class Verifier extends abi.Handle {
     }
   }
 
-  /** The same on this thread, with a store that does not wait either. */
+  /** The same on this thread, with a synchronous store. */
   decideSync(session, answer, store, given) {
     const { fetch = this.#fetch, now } = options('decideSync', DECIDED, given);
     const verification = this.#begin('decideSync', session, answer, now);
@@ -163,10 +163,10 @@ function newSession(what, { mode, tenant, registration, strict = false }) {
   });
 }
 
-/** Options that do not fit together. */
+/** Throws for options that do not fit together. */
 function check({ requestMode, profiles, dcApi = 'off' }, current) {
   const wrong = (field, why) => new Misconfigured({ field, why });
-  if (profiles.length === 0) throw wrong('profiles', 'is empty; name those that sessions speak');
+  if (profiles.length === 0) throw wrong('profiles', 'is empty; name the profiles of sessions');
   if (requestMode === 'jar' && current.length === 0) throw wrong('requestMode', 'is jar, which needs a signer');
   if (dcApi !== 'off' && profiles.every((profile) => profile === 'draft')) {
     throw wrong('dcApi', 'needs the profile 1.0 or haip');

@@ -15,9 +15,9 @@ const DOCUMENTS = {
 };
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_FORM_BYTES = 64 * 1024;
-/** A wallet on a slow network sends the largest answer in that time. */
+/** Enough for the largest answer on a slow network. */
 const BODY_TIME_MS = 30_000;
-/** A fetch is tried again where another one was faster: that one made the session PENDING, and nothing else does. */
+/** A fetch is retried if another one was faster. That one made the session PENDING, so a retry succeeds. */
 const TRIES = 3;
 
 /**
@@ -66,7 +66,7 @@ class Routes {
       return method === 'POST' ? this.#answer(handle, request) : notAllowed('POST');
     }
     if (kind === 'request') {
-      // Not HEAD: a look at a link does not fetch the request, and the session would say so.
+      // Not HEAD: a HEAD request does not fetch the Request Object, but the session would record a fetch.
       return method === 'GET' || method === 'POST' ? this.#request(handle, request) : notAllowed('GET, POST');
     }
     if (!Object.hasOwn(DOCUMENTS, path)) return response(NO_SUCH_PATH);
@@ -86,7 +86,7 @@ class Routes {
     return response(decision.http);
   }
 
-  /** The verdict is stored: whatever a log does, the wallet gets its reply. */
+  /** The decision is stored, so the wallet gets its reply even if a log fails. */
   #refused(decision) {
     tell(this.#world.onRefused, decision, (problem) => this.#fault(problem));
   }
@@ -107,7 +107,7 @@ class Routes {
     return response(TRY_AGAIN);
   }
 
-  /** The session with that handle while it takes an answer. */
+  /** The session with that handle, if it accepts an answer. */
   async #open(handle) {
     const session = await this.#store.load(handle);
     return session && isOpen(session.info().status) ? session : null;
@@ -121,7 +121,7 @@ class Routes {
   }
 }
 
-/** Calls a function of the caller that is not waited for. Its failure, at once or later, goes to `failed`. */
+/** Calls a function of the caller without waiting for it. Its failure, immediate or later, goes to `failed`. */
 function tell(listener, told, failed) {
   try {
     Promise.resolve(listener(told)).catch(failed);
@@ -133,7 +133,7 @@ function tell(listener, told, failed) {
 /** The store failed. */
 class StoreFailed extends Error {}
 
-/** A store whose faults are known as its own. */
+/** A store whose errors are marked as errors of the store. */
 function guarded(store) {
   const guard = async (name, given) => {
     try {
@@ -152,8 +152,8 @@ async function formOf(request) {
 }
 
 /**
- * The body of a request. With no room for it, nothing is read: it is of no use. One that is larger is read until that
- * shows, and the library refuses it.
+ * The body of a request. With a limit of 0 nothing is read. A body that is too large is read only until the limit, and
+ * the library refuses it.
  */
 async function bodyOf(request, room) {
   if (room === 0 || !request.body) return new Uint8Array();
@@ -194,7 +194,7 @@ function response({ status, headers, body }) {
   return new Response(body, { status, headers });
 }
 
-/** A document that anybody may read, from pages too. */
+/** A public document, also for scripts of other pages. */
 function published(document, method) {
   const headers = {
     'cache-control': 'public, max-age=300',

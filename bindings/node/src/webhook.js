@@ -4,9 +4,9 @@ const abi = require('./abi.js');
 const { Misconfigured, Refused } = require('./errors.js');
 const { NOW, data, is, isPlain, options, text } = require('./options.js');
 
-/** How far a timestamp may be from the present: 5 minutes. */
+/** How far a timestamp may be from the current time: 5 minutes. */
 const TOLERANCE_MS = 300_000;
-/** Two signatures, either of which is enough. */
+/** Two signature schemes. One valid signature is enough. */
 const STANDARD = {
   headers: ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
   number: 2,
@@ -14,7 +14,7 @@ const STANDARD = {
 };
 const OWN = { headers: ['x-timestamp', 'x-signature'], number: 1, clause: 'idgate webhooks, X-Signature' };
 
-/** Notifications of one sender: verified where they arrive, or signed. */
+/** Verifies or signs the notifications of one sender. */
 class Webhook {
   #secret;
   #toleranceMs;
@@ -23,7 +23,7 @@ class Webhook {
     const { toleranceMs = TOLERANCE_MS } = options('Webhook', { toleranceMs: is.number }, given);
     this.#secret = text(secret, 'Webhook: the secret');
     this.#toleranceMs = abi.count(toleranceMs, 'Webhook: toleranceMs', { least: 1 });
-    // The library reads the secret, so that a short one is refused before the first notification.
+    // Lets the library read the secret, so that a short one is refused before the first notification.
     try {
       this.headers('', { id: '', number: 1 });
     } catch (problem) {
@@ -32,8 +32,8 @@ class Webhook {
   }
 
   /**
-   * The notification in `body`, by `webhook-signature` (Standard Webhooks) if there is one, else by `X-Signature`.
-   * Throws `Refused` when it is not to be believed. `body`: exactly as it came.
+   * Returns the notification in `body`, verified by `webhook-signature` (Standard Webhooks) if there is one, else by
+   * `X-Signature`. Pass `body` exactly as it came. Throws `Refused` if the notification is not genuine.
    */
   verify(headers, body, given) {
     const { now } = options('verify', NOW, given);
@@ -73,7 +73,7 @@ class Webhook {
   }
 }
 
-/** Gives headers by lower-case name: of fetch (`Headers`), of Node, or of a plain object in any case. */
+/** Reads headers by lower-case name: fetch's `Headers`, those of Node, or a plain object in any case. */
 function lookup(headers) {
   if (typeof headers?.get === 'function') return (name) => headers.get(name) ?? undefined;
   if (!isPlain(headers)) throw new TypeError('verify: the headers are not an object');
@@ -85,7 +85,7 @@ function lookup(headers) {
   return (name) => all.get(name) ?? undefined;
 }
 
-/** The value of a header that is there once. */
+/** The value of a header that must be there exactly once. */
 function only(scheme, name, value) {
   if (typeof value === 'string') return value;
   throw invalid(scheme, `the header ${name} ${value === undefined ? 'is missing' : 'is there more than once'}`);

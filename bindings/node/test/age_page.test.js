@@ -1,6 +1,6 @@
 'use strict';
-// The page of the examples in Chromium, at each of their servers, with wallets of third parties: by the browser's
-// own dialogue, and by the link. IDGATE_PYTHON: an interpreter that has the Python package, for FastAPI.
+// The page of the examples in Chromium, on each of their servers, with third-party wallets: by the browser's dialogue
+// and by the link. IDGATE_PYTHON: an interpreter with the Python package, for FastAPI.
 
 const assert = require('node:assert/strict');
 const path = require('node:path');
@@ -16,7 +16,7 @@ before(async () => {
 afterEach(() => chromium.closeBrowsers());
 after(() => chromium.endChromium());
 
-/** The page of a shop in a browser of its own, with what a wallet behind it answers. */
+/** The page of a shop in its own browser, with the answer of its wallet. */
 async function open(t, base, answer) {
   const page = await chromium.browser();
   if (answer) t.diagnostic(await chromium.withWallet(page, answer, [UNSIGNED]));
@@ -33,7 +33,7 @@ async function says(page, words) {
   assert.ok(!(await told(page)).includes('Erika'), 'the page got more than it asked for');
 }
 
-/** All that a page received and asked for. */
+/** Everything that a page received and requested. */
 function told(page) {
   return chromium.everything(page, (url) => /^\/([a-z]+\.(js|css|html|ico))?$/.test(new URL(url).pathname));
 }

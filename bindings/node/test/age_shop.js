@@ -1,5 +1,5 @@
 'use strict';
-// A shop that asks for an age, the example of a binding, and the wallet that it is driven with: tests/wallets/node.
+// A shop that asks for an age (the example of a binding), and the wallet of its tests: tests/wallets/node.
 
 const { spawn } = require('node:child_process');
 const fs = require('node:fs');
@@ -11,10 +11,10 @@ const WALLETS = path.join(__dirname, '..', '..', '..', 'tests', 'wallets', 'node
 const EXAMPLES = path.join(__dirname, '..', '..');
 const UNSIGNED = 'openid4vp-v1-unsigned';
 
-/** What starts each, on a port. */
+/** The command that starts each shop on a port. */
 const SHOPS = {
   express: (port) => [process.execPath, [path.join(EXAMPLES, 'node', 'examples', 'express.js')], { PORT: port }],
-  // IDGATE_PYTHON: an interpreter that has the package.
+  // IDGATE_PYTHON: an interpreter with the package.
   fastapi: (port) => [
     process.env.IDGATE_PYTHON,
     ['-m', 'uvicorn', '--app-dir', path.join(EXAMPLES, 'python', 'examples'), 'fastapi_app:app', '--port', port],
@@ -22,7 +22,7 @@ const SHOPS = {
   ],
 };
 
-/** Starts it with an issuer of its own; `hold` gives the credential of somebody who is of age, or is not. */
+/** Starts a shop with its own issuer. `hold` issues the credential of a person who is of age or not. */
 async function start(t, which = 'express', settings = {}) {
   const [{ Issuer }, { Wallet }] = await Promise.all([load('issuer.js'), load('wallet.js')]);
   const issuer = await Issuer.create({ issuerId: 'https://issuer.example', vct: 'urn:eudi:pid:1' });
@@ -35,7 +35,7 @@ async function start(t, which = 'express', settings = {}) {
   return { base, hold, wallet };
 }
 
-/** Starts it, trusting the issuer with that key; gives where it is. */
+/** Starts a shop that trusts the issuer with that key. Returns its address. */
 async function launch(t, publicJwk, which = 'express', settings = {}) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'idgate-age-'));
   t.after(() => fs.rmSync(folder, { recursive: true }));
@@ -65,7 +65,7 @@ async function answerLink({ link }, wallet, credential, changes) {
   return send(request, { vp_token: { [query.id]: [presented] } });
 }
 
-/** What the browser of a page from `origin` gives it. */
+/** The credential that the browser gives a page from `origin`. */
 async function askBrowser({ requests }, origin, wallet, credential) {
   const [{ queries, selected }, { browserRequest, encrypt }] = await Promise.all([
     load('dcql-wallet.js'),

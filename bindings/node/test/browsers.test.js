@@ -1,5 +1,5 @@
 'use strict';
-// Pages that ask their browser: what they pass on, and what they bring back.
+// Pages that ask their browser: the requests that they pass on, and the answers.
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
@@ -15,7 +15,7 @@ const REQUEST = {
 const PAGE = { ...REQUEST, dcApi: { origins: [SHOP] } };
 const live = (now) => ({ mode: 'live', now });
 
-/** A verifier with a certificate, and when that is good. */
+/** A verifier with a certificate, and a time at which it is valid. */
 function certified(options) {
   const given = cases.certified();
   const now = new Date(given.now_ms);
@@ -51,7 +51,7 @@ test('a page passes on what the verifier signs', () => {
   });
 });
 
-test('what a page brings back is the result', async () => {
+test('an answer from a page gives the result', async () => {
   const verified = cases.load().filter((one) => one.expected.status === 'VERIFIED' && one.dc_api);
   const one = verified.find((candidate) => candidate.title.includes('openid4vp-v1-unsigned'));
   const [session, now] = [idgate.Session.restore(cases.decode(one.session)), new Date(one.now_ms)];
@@ -90,7 +90,7 @@ test('mdocs are also asked for by org-iso-mdoc, which an answer may be to', () =
   const { claims, verificationDetails } = settled.result('backend', now);
   assert.deepEqual(claims, one.expected.claims);
   assert.equal(verificationDetails.credentials[0].sessionTranscript, 'iso18013-7-annex-c');
-  // It is encrypted for another page.
+  // The answer is encrypted for another page.
   const copied = cases.load().find((candidate) => candidate.title === 'org-iso-mdoc, a copied page');
   assert.deepEqual(cases.outcome(copied), { error: 'decryption_failed' });
 });
@@ -111,7 +111,7 @@ test('a new session asks for an mdoc by org-iso-mdoc, unless the tenant does wit
   assert.deepEqual(protocols({ origins, isoMdoc: false }), ['openid4vp-v1-unsigned']);
 });
 
-test('what is not an answer changes nothing', () => {
+test('an invalid answer changes nothing', () => {
   const { now, verifier } = certified({ profiles: ['1.0'], dcApi: 'unsigned' });
   const { session } = verifier.createSession(PAGE, live(now));
   const protocol = 'openid4vp-v1-unsigned';
@@ -126,7 +126,7 @@ test('what is not an answer changes nothing', () => {
   }
 });
 
-test('without the option there is nothing of it', () => {
+test('without dcApi there is no request for pages', () => {
   const { now, verifier } = certified({ profiles: ['haip'] });
   const unknown = { name: 'RequestInvalid', code: 'unknown_field', path: 'dcApi' };
   assert.throws(() => verifier.createSession(PAGE, live(now)), unknown);

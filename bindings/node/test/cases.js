@@ -9,7 +9,7 @@ const BASE_URL = 'https://gateway.example';
 const COMMITTED = path.join(__dirname, '..', '..', '..', 'tests', 'it', 'cases');
 const PROFILES = ['draft', '1.0'];
 
-/** The committed ones, or all that IDGATE_CASES points to. */
+/** The committed cases, or those that IDGATE_CASES points to. */
 const FOLDER = process.env.IDGATE_CASES ?? COMMITTED;
 
 /** A store that keeps nothing. */
@@ -20,7 +20,7 @@ function load() {
   return files.sort().flatMap((name) => JSON.parse(fs.readFileSync(path.join(FOLDER, name))));
 }
 
-/** A key and a certificate for it, and when they are good. */
+/** A key, its certificate, and a time at which they are valid. */
 function certified() {
   return JSON.parse(fs.readFileSync(path.join(FOLDER, 'verifier', 'certified.json')));
 }
@@ -46,7 +46,7 @@ function verifierOf(test) {
   return verifier;
 }
 
-/** What `decide` and `decideSync` take of a case. */
+/** The arguments of `decide` and `decideSync` for a case. */
 function given(test) {
   const session = Session.restore(decode(test.session));
   const [body, now] = [decode(test.body), new Date(test.now_ms)];
@@ -73,7 +73,7 @@ function decided(test) {
   return verifierOf(test).decideSync(...given(test));
 }
 
-/** What comes of a case. */
+/** The outcome of a case. */
 function outcome(test) {
   try {
     return told(test, decided(test));

@@ -10,7 +10,7 @@ const cases = require('./cases.js');
 const SOURCES = path.join(__dirname, '..', 'src') + path.sep;
 const SHOP = 'https://shop.example';
 
-/** The package, loaded once more as for another part of the program. */
+/** The package, loaded again as by another part of the program. */
 function again() {
   for (const file of Object.keys(require.cache)) {
     if (file.startsWith(SOURCES)) delete require.cache[file];
@@ -18,7 +18,7 @@ function again() {
   return require('idgate');
 }
 
-test('a second copy of the package works as the first does', () => {
+test('a second copy of the package works like the first', () => {
   const one = cases.load().find(({ expected, content_type: type }) => expected.status === 'VERIFIED' && type);
   for (let copy = 0; copy < 2; copy += 1) {
     const other = again();

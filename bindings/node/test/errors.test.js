@@ -1,5 +1,5 @@
 'use strict';
-// What is said when something is refused: never what was presented, nor a nonce or a key.
+// Messages of refusals never contain presented data, a nonce or a key.
 
 const assert = require('node:assert/strict');
 const util = require('node:util');
@@ -9,11 +9,11 @@ const cases = require('./cases.js');
 
 const PERSON = ['Erika', 'Mustermann', '1984-01-26', '1986-03-22'];
 
-/** All that a log would have of what comes of it. */
+/** Everything that a log would have of the outcome. */
 function said(one) {
   try {
     const { transition, report, reply, reason, status } = cases.decided(one);
-    // The session holds the times as well: they stay out.
+    // Leave out the times, which the session contains.
     const effects = JSON.stringify(transition.effects, (name, value) => (/^(at|occurredAt)$/.test(name) ? '' : value));
     return `${util.inspect({ report, reply, reason, status }, { depth: 9 })} ${effects}`;
   } catch (error) {
@@ -21,7 +21,7 @@ function said(one) {
   }
 }
 
-/** What came and what is kept of the session, also as tokens carry it. */
+/** The answer and the stored session, also in the encodings of tokens. */
 function secrets(one) {
   const body = cases.decode(one.body).toString();
   const tokens = body.match(/[\w-]{24,}/g) ?? [];
@@ -30,7 +30,7 @@ function secrets(one) {
   );
 }
 
-test('no refusal says what was presented', () => {
+test('no refusal contains presented data', () => {
   const refused = cases.load().filter(({ expected }) => expected.status !== 'VERIFIED');
   assert.ok(refused.length >= 15);
   let seen = 0;
@@ -38,7 +38,7 @@ test('no refusal says what was presented', () => {
     const [text, own] = [said(one), secrets(one)];
     if (PERSON.some((name) => own.includes(name))) seen += 1;
     for (const name of PERSON) assert.ok(!text.includes(name), `${one.title}: ${text}`);
-    // Names of the standards have no digit; parts of tokens, keys and nonces do.
+    // Names in the standards have no digit; parts of tokens, keys and nonces do.
     const words = (text.match(/[\w-]{12,}/g) ?? []).filter((word) => /[0-9][A-Za-z]|[A-Za-z][0-9]/.test(word));
     assert.deepEqual(
       words.filter((word) => own.includes(word)),
@@ -49,7 +49,7 @@ test('no refusal says what was presented', () => {
   assert.ok(seen > 5, 'there is something to say');
 });
 
-test('what is given and cannot be read is not quoted', () => {
+test('an unreadable input is not quoted', () => {
   const secret = '5ecret-0f-the-ca11er';
   const [bytes, issuer] = [Buffer.from(secret), 'https://issuer.example'];
   const jwk = { kty: 'EC', crv: 'P-256', x: secret, y: secret, d: secret };
@@ -102,7 +102,7 @@ test('what is given and cannot be read is not quoted', () => {
   });
 });
 
-test('an error says what can be done about it, in the words of this package', () => {
+test('an error has a hint in the words of this package', () => {
   const jwk = new idgate.Signer(cases.BASE_URL, Buffer.alloc(32, 7)).publicKey();
   const trust = new idgate.Trust([{ id: 'no-type', jwk }]);
   const verifier = new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0'] });
@@ -111,7 +111,7 @@ test('an error says what can be done about it, in the words of this package', ()
     ...more,
   });
   for (const [request, hint] of [
-    [asking({}), /^give the issuer `vcts`$/],
+    [asking({}), /^add `vcts` to the issuer$/],
     [asking({ profiles: ['draft'] }), /^name one of 1\.0$/],
   ]) {
     assert.throws(

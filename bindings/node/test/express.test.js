@@ -1,5 +1,5 @@
 'use strict';
-// The Express example, asked as its page, wallets and strangers ask it.
+// The Express example, used by its page, by wallets and by strangers.
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
@@ -7,10 +7,10 @@ const { Machine } = require('../../../tests/harness/machine.cjs');
 const { eventually } = require('../../../tests/harness/patience.cjs');
 const { UNSIGNED, answerLink, askBrowser, start } = require('./age_shop.js');
 
-// Shorter than the 300 seconds for which a session takes answers: what is over was forgotten, and did not end.
+// Shorter than the 300 seconds in which a session accepts answers, so that checks are dropped before sessions expire.
 const CHECK_SECONDS = 200;
 
-/** What `idgate.js` does first; the cookie is the browser's. */
+/** The first request of `idgate.js`; the cookie is the browser's. */
 async function begin(base) {
   const response = await fetch(`${base}/age`, { method: 'POST', headers: { origin: base } });
   assert.equal(response.status, 201);
@@ -24,7 +24,7 @@ async function outcome(base, { id, cookie }) {
   return (await get(`${base}/age/${id}`, cookie)).json();
 }
 
-/** The session as whoever sees the link reads it. */
+/** The session in the link, which everyone who sees the link can read. */
 const sessionOf = ({ link }) => new URL(link).searchParams.get('response_uri').split('/').at(-1);
 
 function relay(base, { id, cookie }, answer, headers = { origin: base, cookie }) {
@@ -39,7 +39,7 @@ test('the Express example serves the page with the button, and the module that i
   assert.match(await module.text(), /export async function verify/);
 });
 
-test('the page runs no script but its own, and stands in nobody’s frame', async (t) => {
+test('the page runs only its own scripts, and cannot be framed', async (t) => {
   const { base } = await start(t);
   for (const path of ['/', '/age.css', '/age.js', '/idgate.js']) {
     const { headers } = await fetch(`${base}${path}`);
@@ -53,7 +53,7 @@ test('the page runs no script but its own, and stands in nobody’s frame', asyn
   }
 });
 
-test('no more is kept than there is room for, and what is over is forgotten', async (t) => {
+test('the store is limited, and drops expired checks', async (t) => {
   const machine = new Machine();
   t.after(() => machine.remove());
   const settings = { MAX_CHECKS: '2', CHECK_SECONDS: `${CHECK_SECONDS}`, ...machine.environment };
@@ -65,8 +65,8 @@ test('no more is kept than there is room for, and what is over is forgotten', as
   assert.ok(third.headers.get('retry-after'));
   assert.equal((await get(`${base}/age/${first.id}`, first.cookie)).status, 409);
   machine.jump(CHECK_SECONDS * 1000);
-  // The shop closes connections that were idle for so long, and the client keeps several: each request may meet one
-  // that closes, and is then sent again.
+  // The shop closes idle connections, and the client keeps several. A request may meet a closing connection, and is
+  // then sent again.
   const sent = (request) =>
     eventually('the shop is asked', () => request().catch((error) => assert.ok(error instanceof TypeError, error)));
   await sent(() => begin(base));
@@ -75,7 +75,7 @@ test('no more is kept than there is room for, and what is over is forgotten', as
   assert.equal((await sent(() => answerLink(first, wallet, shown))).status, 409);
 });
 
-test('what is too large or goes wrong is told without a stack', async (t) => {
+test('errors are reported without a stack', async (t) => {
   const { base } = await start(t);
   const check = await begin(base);
   const body = ' '.repeat(1024 * 1024 + 1);
@@ -111,13 +111,13 @@ test('by the browser’s dialogue, from the button to the boolean', async (t) =>
     const answered = await askBrowser(check.dc_api, base, wallet, await hold(adult));
     assert.equal((await relay(base, check, answered)).status, 200);
     assert.deepEqual(await outcome(base, check), { adult });
-    // It was faster: the page asks for the outcome.
+    // The other answer was faster, so the page asks for the outcome.
     assert.equal((await relay(base, check, answered)).status, 200);
     assert.deepEqual(await outcome(base, check), { adult });
   }
 });
 
-test('another browser gets nothing, whatever of the link it knows', async (t) => {
+test('another browser gets nothing with the link', async (t) => {
   const { base, hold, wallet } = await start(t);
   const check = await begin(base);
   const other = await begin(base);
@@ -141,7 +141,7 @@ test('another browser gets nothing, whatever of the link it knows', async (t) =>
   assert.equal((await get(`${base}/age/${other.id}`, other.cookie)).status, 409);
 });
 
-test('a page of another origin can neither begin nor answer, and a copied page proves nothing', async (t) => {
+test('a page of another origin can neither begin nor answer, and a copied page is refused', async (t) => {
   const { base, hold, wallet } = await start(t);
   const evil = 'https://evil.example';
   for (const headers of [{}, { origin: evil }, { origin: 'null' }]) {
@@ -155,7 +155,7 @@ test('a page of another origin can neither begin nor answer, and a copied page p
   assert.deepEqual(await outcome(base, check), { adult: false });
 });
 
-test('what is no answer changes nothing, and what does not verify is no', async (t) => {
+test('an invalid answer changes nothing, and a refused answer is a no', async (t) => {
   const { base, hold, wallet } = await start(t);
   const check = await begin(base);
   const post = (id, body) => fetch(`${base}/v1/oid4vp/response/${id}`, { method: 'POST', body });
@@ -172,7 +172,7 @@ test('what is no answer changes nothing, and what does not verify is no', async 
   assert.deepEqual(await outcome(base, check), { adult: false });
 });
 
-test('who declines is not shown to be of age', async (t) => {
+test('a person who declines is not of age', async (t) => {
   const { base } = await start(t);
   const check = await begin(base);
   const declined = { protocol: UNSIGNED, data: { error: 'access_denied' } };

@@ -1,5 +1,5 @@
 'use strict';
-// Loaded before a program: its verifications fail with the error FAULT.
+// Load this before a program to make its verifications fail with the error FAULT.
 
 const idgate = require('idgate');
 

@@ -1,5 +1,5 @@
 'use strict';
-// What wallets are told by the example and by the program of docs/node.md when something here is at fault.
+// The replies to wallets after a fault of this machine, by the example and by the program of docs/node.md.
 
 const assert = require('node:assert/strict');
 const { spawn } = require('node:child_process');
@@ -25,7 +25,7 @@ async function told(response) {
   return [response.status, (await response.json()).error, response.headers.get('retry-after')];
 }
 
-/** A wallet's answer by the link: it declines. */
+/** The answer of a wallet that declines, by the link. */
 function decline(link) {
   const request = new URL(link).searchParams;
   const body = new URLSearchParams({ state: request.get('state'), error: 'access_denied' });

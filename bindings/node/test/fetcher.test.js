@@ -1,5 +1,5 @@
 'use strict';
-// The fetcher of the verifiers that were given none.
+// The shared fetcher of verifiers without their own.
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
@@ -7,7 +7,7 @@ const { NotAvailable } = require('idgate');
 const abi = require('../src/abi.js');
 const { Source } = require('../src/fetcher.js');
 
-test('a fetcher that could not be made is made again for the next one, and then once', async (t) => {
+test('making the shared fetcher is retried after a failure, and then it is made once', async (t) => {
   const made = t.mock.method(abi, 'runAsync');
   made.mock.mockImplementationOnce(async () => {
     throw new NotAvailable({ message: 'no roots' });

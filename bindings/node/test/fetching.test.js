@@ -14,7 +14,7 @@ const cases = require('./cases.js');
 const { EXPECTED, answered, b64, captured, issuer, jwt, seconds, trusting, verifierOf } = require('./status_wallet.js');
 
 const LOCAL = ['127.0.0.0/8'];
-/** A status list on loopback: revoked at 1. `before` is waited for before it answers. */
+/** A status list on loopback: revoked at 1. It answers after `before`. */
 async function source(t, before = async () => {}) {
   const made = { asked: 0 };
   const server = http.createServer(async (_, response) => {
@@ -32,27 +32,27 @@ async function source(t, before = async () => {}) {
   return made;
 }
 
-/** What such an answer comes to, and the statuses that were committed on the way. */
+/** The outcome of such an answer, and the committed statuses on the way. */
 async function decide(verifier, statuses, fetch) {
   const { store, committed } = keeping();
   const { reason = null } = await verifier.decide(...answered(verifier, statuses), store, { fetch });
   return [reason, committed.slice(0, -1)];
 }
 
-/** A store that takes everything, and the statuses that it took. */
+/** A store that accepts everything, and its statuses. */
 function keeping() {
   const committed = [];
   return { committed, store: { commit: ({ session }) => committed.push(session.info().status) > 0 } };
 }
 
-test('the list decides, and is neither held nor asked while it is fresh', async (t) => {
+test('the list decides, and a fresh copy needs neither a hold nor a fetch', async (t) => {
   const [list, fetch] = [await source(t), new idgate.Fetcher({ allow: LOCAL })];
   const verifier = verifierOf({ fetch });
   assert.deepEqual(await decide(verifier, [[0, list.url]]), [null, ['VERIFYING']]);
   assert.deepEqual(await decide(verifier, [[0, list.url]]), [null, []]);
   assert.deepEqual(await decide(verifier, [[1, list.url]]), ['credential_revoked', []]);
   assert.equal(list.asked, 1);
-  // What another verifier trusts is another question.
+  // Another verifier has another trust, so its copies are separate.
   assert.deepEqual(await decide(verifierOf({ fetch }), [[0, list.url]]), [null, ['VERIFYING']]);
   assert.equal(list.asked, 2);
 });
@@ -94,14 +94,13 @@ test('without a fetcher nothing is asked, and a fetch of your own takes its plac
   assert.equal(list.asked, 0);
 });
 
-test('sources that say nothing hold up nobody who asks nothing', async (t) => {
+test('silent sources do not delay verifications that need no source', async (t) => {
   const silent = net.createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   t.after(() => silent.close());
   const verifier = verifierOf({ fetch: new idgate.Fetcher({ allow: LOCAL }) });
   const one = cases.load().find(({ expected }) => expected.status === 'VERIFIED');
-  // One that is held up is never the first to end. On a slow machine the sources may be given up before: then it
-  // has another try.
+  // A delayed verification never ends first. On a slow machine the sources may time out before, so there is a retry.
   let isFirst = false;
   for (let tries = 0; !isFirst && tries < 10; tries += 1) {
     const url = `http://127.0.0.1:${silent.address().port}/${tries}/`;
@@ -115,7 +114,7 @@ test('sources that say nothing hold up nobody who asks nothing', async (t) => {
   assert.ok(isFirst);
 });
 
-/** What was committed until an answer failed as `expected` says. */
+/** The commits until an answer failed with `expected`. */
 async function failing(verifier, url, expected, options) {
   const { store, committed } = keeping();
   await assert.rejects(verifier.decide(...answered(verifier, [[0, url]]), store, options), expected);
@@ -125,7 +124,7 @@ async function failing(verifier, url, expected, options) {
 test('the same list decides on this thread', async (t) => {
   const list = await source(t);
   const verifier = verifierOf({ fetch: new idgate.Fetcher({ allow: LOCAL }) });
-  // Known now: a source within this process could not answer while the thread waits.
+  // The list is cached now. A source within this process could not answer while the thread waits.
   await decide(verifier, [[0, list.url]]);
   for (const [index, expected] of [
     [0, null],
@@ -150,7 +149,7 @@ test('the list decides about one presentation, too', async (t) => {
   assert.deepEqual([good.claims, good.facts.revocation], [{ given_name: 'Erika' }, 'good']);
   const { ok, refused } = await trust.check(captured([1, list.url]), EXPECTED, { fetch });
   assert.deepEqual([ok, refused.reason, refused.hint], [false, 'credential_revoked', undefined]);
-  // Known now, on this thread as well.
+  // The list is cached now, also for this thread.
   assert.deepEqual(trust.verifySync(captured([0, list.url]), EXPECTED, { fetch }), good);
   assert.equal(trust.checkSync(captured([1, list.url]), EXPECTED, { fetch }).refused.reason, 'credential_revoked');
   assert.equal(list.asked, 1);
@@ -178,7 +177,7 @@ test('a status that is not fetched refuses one presentation, and the hint says w
   assert.equal(list.asked, 0);
 });
 
-test('where this machine cannot ask, one presentation is refused, and the hint says to try again', async (t) => {
+test('a fault of this machine refuses one presentation with a hint to try again', async (t) => {
   const [list, fetch, trust] = [await source(t), new idgate.Fetcher({ allow: LOCAL }), trusting()];
   const { run } = abi;
   t.mock.method(abi, 'run', (name, ...given) => {
@@ -200,7 +199,7 @@ test('where this machine cannot ask, one presentation is refused, and the hint s
   assert.deepEqual(committed, ['VERIFYING', 'PENDING']);
 });
 
-test('the hold is given back when the library fails', async (t) => {
+test('the hold is released when the library fails', async (t) => {
   const [list, fetcher] = [await source(t), new idgate.Fetcher({ allow: LOCAL })];
   const verifier = verifierOf({ fetch: fetcher });
   const committed = [];
@@ -213,7 +212,7 @@ test('the hold is given back when the library fails', async (t) => {
   assert.deepEqual(committed, ['VERIFYING', 'PENDING']);
 });
 
-test('the hold is given back whatever a fetch of the callers own fails with', async () => {
+test('the hold is released whatever error the caller’s fetch has', async () => {
   const verifier = verifierOf();
   for (const problem of [new Error('own'), new TypeError('own'), 'text']) {
     const throwing = () => {
@@ -235,7 +234,7 @@ test('the hold is given back whatever a fetch of the callers own fails with', as
   assert.deepEqual(await failing(verifier, 'https://list.example', TypeError, { fetch }), ['VERIFYING', 'PENDING']);
 });
 
-test('a store that does not take the hold back hides no fault', async () => {
+test('a failed release does not hide the first error', async () => {
   const problem = new Error('own');
   const verifier = verifierOf();
   const commit = async ({ session }) => {
@@ -247,7 +246,7 @@ test('a store that does not take the hold back hides no fault', async () => {
   await assert.rejects(verifier.decide(...given, { commit }, { fetch }), (error) => error === problem);
 });
 
-test('a hold that was not committed is not given back', async () => {
+test('a hold that was not committed is not released', async () => {
   const [problem, verifier] = [new Error('own'), verifierOf()];
   const given = answered(verifier, [[0, 'https://list.example']]);
   const committed = [];
@@ -259,7 +258,7 @@ test('a hold that was not committed is not given back', async () => {
   assert.deepEqual(committed, ['VERIFYING']);
 });
 
-test('a hold is given back where the store does not say whether it took it', async () => {
+test('a hold is released if the store does not say whether it stored it', async () => {
   const verifier = verifierOf({ fetch: () => null });
   for (const said of [undefined, 'stored', {}]) {
     const { store, committed } = keeping();
@@ -271,7 +270,7 @@ test('a hold is given back where the store does not say whether it took it', asy
   }
 });
 
-test('what fails later than another fetch, or without being waited for, ends no process', async (t) => {
+test('a late or unawaited failure does not end the process', async (t) => {
   const unhandled = [];
   const note = (problem) => unhandled.push(problem);
   process.on('unhandledRejection', note);
@@ -312,14 +311,14 @@ test('a session that went on without this answer is left alone', async () => {
   assert.deepEqual(committed, ['VERIFYING', 'FAILED']);
 });
 
-test('a fetch that is none is refused before anything is committed', async () => {
+test('an invalid fetch option is refused before anything is committed', async () => {
   const verifier = verifierOf();
   for (const fetch of [1, 'https://list.example', {}]) {
     assert.deepEqual(await failing(verifier, 'https://list.example', TypeError, { fetch }), []);
   }
 });
 
-test('what a fetcher cannot use is refused', () => {
+test('unusable fetcher options are refused', () => {
   for (const wrong of [{ allow: ['localhost'] }, { allow: ['10.0.0.1/8'] }, { roots: 'no certificate' }]) {
     assert.throws(() => new idgate.Fetcher(wrong), { name: 'Misconfigured' });
   }

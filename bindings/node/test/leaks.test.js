@@ -1,5 +1,5 @@
 'use strict';
-// The library counts its objects in use. After each kind of work, it counts as many as before.
+// The library counts its objects in use. After each kind of work, the count is the same as before.
 
 const assert = require('node:assert/strict');
 const v8 = require('node:v8');
@@ -18,9 +18,9 @@ const TIMES = 100;
 const STATUS = [0, 'https://issuer.example/list'];
 const CLOSED = { fetch: () => null };
 
-/** Whether all that `work` took is given back, by itself or when its objects are collected. */
+/** Whether `work` released everything, directly or when its objects were collected. */
 async function isGivenBack(work) {
-  // The first call makes what is kept.
+  // The first call makes the objects that stay.
   await work();
   collect();
   await eventually('the objects of the first call are collected', () => settled());
@@ -41,7 +41,7 @@ function settled() {
   return isSame || undefined;
 }
 
-test('a presentation leaves nothing in use, whatever comes of it', async () => {
+test('a presentation leaves nothing in use, whatever its outcome', async () => {
   const trust = trusting();
   for (const presentation of ['x', captured(), captured(STATUS)]) {
     const before = Number(inUse());

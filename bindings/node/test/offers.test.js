@@ -1,5 +1,5 @@
 'use strict';
-// Several profiles: offers, the way back of the browser, and who a verifier says that it is.
+// Several profiles: offers, the redirect of the browser, and the identity of a verifier.
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
@@ -13,7 +13,7 @@ const REQUEST = {
 
 const live = (now) => ({ mode: 'live', now });
 
-/** A signer, a certificate for it, and a trust that knows one issuer. */
+/** A signer, its certificate, and a trust with one issuer. */
 function certified() {
   const given = cases.certified();
   const [now, chain] = [new Date(given.now_ms), cases.decode(given.chain)];
@@ -30,7 +30,7 @@ function offered(verifier, now) {
   return { session, offer: offers[0] };
 }
 
-test('a certificate names the verifier and stands in its requests', () => {
+test('a certificate names the verifier and is in its requests', () => {
   const { now, chain, signer, trust } = certified();
   const named = signer.certified(chain, { now });
   const verifier = new idgate.Verifier(cases.BASE_URL, trust, {
@@ -86,7 +86,7 @@ test('a request names its profiles and gets an offer for each', () => {
   }
 });
 
-test('the result is for the browser that brings the code of the way back', () => {
+test('the result is for the browser with the code of the redirect', () => {
   const { decision, now } = verified('haip');
   const settled = decision.transition.session;
   const code = new URL(decision.redirectUri).searchParams.get('response_code');
@@ -101,14 +101,14 @@ test('the result is for the browser that brings the code of the way back', () =>
   assert.ok(byValue.decision.transition.session.result({ responseCode: null }, byValue.now).claims);
 });
 
-/** What comes of the first good answer to a link with this in its title, and when. */
+/** The outcome of the first valid answer to a link with this in its title, and its time. */
 function verified(title) {
   const good = cases.load().filter((one) => one.expected.status === 'VERIFIED');
   const one = good.find((candidate) => candidate.title.includes(title) && !candidate.dc_api);
   return { decision: cases.decided(one), now: new Date(one.now_ms) };
 }
 
-/** For a minute; no registrar signs it: wallets would ask. */
+/** Valid for a minute, and not signed by a registrar, which only wallets would check. */
 function registrationOf(claim, now) {
   const registered = {
     format: 'dc+sd-jwt',
@@ -121,7 +121,7 @@ function registrationOf(claim, now) {
   return [part({ alg: 'ES256', typ: 'rc-wrp+jwt' }), part(payload), 'c2ln'].join('.');
 }
 
-test('a registration certificate goes to wallets, and asking for more is told or refused', () => {
+test('a registration certificate goes to wallets, and excess claims are reported or refused', () => {
   const { now, chain, signer, trust } = certified();
   const named = signer.certified(chain, { now });
   const registration = registrationOf('given_name', now);
@@ -178,7 +178,7 @@ test('OpenID4VP 1.0 goes by value without a signer', () => {
   assert.ok(encrypted.offer.deepLinks.openid4vp.includes('response_mode=direct_post.jwt'));
 });
 
-test('what does not fit together is refused', () => {
+test('options that do not fit together are refused', () => {
   const { now, chain, signer, trust } = certified();
   const named = signer.certified(chain, { now });
   const other = new idgate.Signer(cases.BASE_URL, idgate.generateSigningKey());

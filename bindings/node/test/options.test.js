@@ -96,7 +96,7 @@ test('profiles, mode and the handle have no default', () => {
   assert.throws(() => requestObject(twice), { name: 'TypeError', message: /together with a form/ });
 });
 
-test('numbers that C cannot take are refused, not cut to size', () => {
+test('numbers that C cannot represent are refused, not truncated', () => {
   const { Verifier, createSession } = calls();
   for (const trustVersion of [-1, 1.5, 2 ** 64, NaN]) assert.throws(() => Verifier({ trustVersion }), RangeError);
   assert.throws(() => createSession({ now: new Date(NaN) }), RangeError);

@@ -1,5 +1,5 @@
 'use strict';
-// Loaded before a program: its verifications reach status lists on loopback.
+// Load this before a program so that its verifications reach status lists on loopback.
 
 const idgate = require('idgate');
 

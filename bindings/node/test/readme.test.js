@@ -1,5 +1,5 @@
 'use strict';
-// The first example of README.md, run as it is there.
+// The first example of README.md, run unchanged.
 
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
@@ -11,7 +11,7 @@ const cases = require('./cases.js');
 const PARTS = /^(.*)(\/\/ POST \/age\/\{ownId\}\/dc-api.*)(\/\/ GET \/age\/\{ownId\}.*)$/s;
 const AsyncFunction = (async () => {}).constructor;
 
-/** What runs at POST /age, and where a browser and a page ask. */
+/** The code for POST /age, and the addresses that a browser and a page request. */
 function firstExample() {
   const text = fs.readFileSync(path.join(__dirname, '..', 'README.md'), 'utf8');
   const [, code] = /```js\n(.*?)```/s.exec(text);

@@ -1,5 +1,5 @@
 'use strict';
-// The two spellings of a request: an object in JavaScript's, and the JSON that travels.
+// The two spellings of a request: an object in JavaScript's, and the JSON on the wire.
 
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
@@ -41,7 +41,7 @@ const asked = (more) => ({ credentials: [own], ...more });
 const askedOnWire = (more) => ({ credentials: [wire], ...more });
 const agreed = { type: 'pay', amount_due: 1, amountDue: { oneOf: [1], issuerId: 'x' } };
 
-/** By path in the table, a request with the field in both spellings. */
+/** For each path in the table, a request with the field in both spellings. */
 const ROWS = {
   issuerId: [{ issuerId: ISSUER }, { issuer_id: ISSUER }],
   format: [
@@ -156,7 +156,7 @@ function table(fields = REQUEST, [ownPath, wirePath] = ['', '']) {
   });
 }
 
-/** What a session keeps of its request. */
+/** The part of its request that a session keeps. */
 function kept(using, request) {
   const { session } = using.createSession(request, LIVE);
   const { request: stored, offers } = JSON.parse(Buffer.from(session.snapshot()));
@@ -254,7 +254,7 @@ test('undefined is left out, and a request of a wrong type is a TypeError', () =
   }
 });
 
-test('what JSON does not have is refused wherever it is, and no condition is dropped with it', () => {
+test('a value that JSON does not have is refused everywhere, and no condition is lost', () => {
   const using = verifier();
   const shared = { given_name: { const: 'Erika' } };
   class Filters {
@@ -334,7 +334,7 @@ function members(description, schema) {
   return [...properties.matchAll(/^ {8}(\w+):/gm)].map(([, name]) => name);
 }
 
-/** Fields that the library does not have: for a gateway's page, and for the registration certificates that it keeps. */
+/** Fields that the library does not have: for a gateway's page, and for a gateway's registration certificates. */
 const OF_GATEWAYS = ['retry_uri', 'purpose', 'handover', 'intended_use'];
 
 test('the table has every member of the interface description, and no other', () => {

@@ -18,7 +18,7 @@ async function main() {
     TypeError,
   );
   assert.throws(() => new Trust([{ id: 'i', iacaRoots: 'x' }]), Misconfigured);
-  // Fetch's types are this runtime's own.
+  // The types of fetch are this runtime's own.
   const handle = wallets(cases.verifierOf(good[0]), cases.STORE);
   const reply = await handle(new Request('https://gateway.example/v1/oid4vp/response/ses_0', { method: 'POST' }));
   assert.deepEqual([reply.status, (await reply.json()).error], [409, 'session_not_pending']);

@@ -1,5 +1,5 @@
 'use strict';
-// Sessions: made, stored, read, and ended.
+// Sessions: creating, storing, reading and ending them.
 
 const assert = require('node:assert/strict');
 const { execFileSync } = require('node:child_process');
@@ -13,7 +13,7 @@ const REQUEST = {
   credentials: [{ format: 'vc+sd-jwt', issuerId: ISSUER, claims: ['given_name'] }],
 };
 const LIVE = { mode: 'live', now: NOW };
-/** Posted, not brought back by a page. */
+/** A posted answer, not one from a page. */
 const good = () => cases.load().find((one) => one.expected.status === 'VERIFIED' && one.content_type);
 const withheld = (reason) => ({ name: 'Withheld', reason, code: reason });
 
@@ -31,7 +31,7 @@ test('a session is made, stored and expires', () => {
   assert.ok(info.qrCodeUrl.startsWith('openid4vp://?'));
   assert.deepEqual(Object.keys(info.deepLinks).sort(), ['eudi-wallet', 'haip', 'openid4vp']);
   assert.equal(session.due(NOW), null);
-  // It is over before it is stored as EXPIRED.
+  // It has expired before it is stored as EXPIRED.
   const over = session.info(new Date(info.expiresAt.getTime() + 3_600_000));
   assert.deepEqual([over.status, over.settledAt], ['EXPIRED', info.expiresAt]);
   const expired = session.due(info.expiresAt);
@@ -50,7 +50,7 @@ test('a result lives for 30 seconds and survives a restart', () => {
   const now = new Date(one.now_ms);
   const decision = cases.decided(one);
   assert.deepEqual([decision.reply, decision.status], ['accepted', 'VERIFIED']);
-  // It is a draft's.
+  // The answer is for a draft.
   assert.deepEqual(decision.http.status, 200);
   assert.deepEqual(JSON.parse(decision.http.body), { status: 'ok' });
   assert.ok(!('reason' in decision));
@@ -71,10 +71,10 @@ test('a result lives for 30 seconds and survives a restart', () => {
   assert.throws(() => idgate.Session.restore(settled.snapshot()).result('backend', now), withheld('redacted'));
 });
 
-test('a result is read by somebody', () => {
+test('a result needs a reader', () => {
   const settled = cases.decided(good()).transition.session;
   for (const reader of [undefined, null, 'browser', {}, { response_code: 'x' }, new Date(), ['backend']]) {
-    assert.throws(() => settled.result(reader), { name: 'TypeError', message: /say who reads/ });
+    assert.throws(() => settled.result(reader), { name: 'TypeError', message: /name the reader/ });
   }
   for (const responseCode of [1, ['a'], {}]) assert.throws(() => settled.result({ responseCode }), TypeError);
   const { session } = cases.verifierOf(good()).createSession(REQUEST, LIVE);
@@ -83,7 +83,7 @@ test('a result is read by somebody', () => {
   }
 });
 
-test('the wallet’s own error is told', () => {
+test('the wallet’s own error is reported', () => {
   const verifier = cases.verifierOf(good());
   for (const [said, told] of [
     ['access_denied', 'access_denied'],
@@ -99,7 +99,7 @@ test('the wallet’s own error is told', () => {
   }
 });
 
-test('a decision is committed where the store says so, and nowhere else', async () => {
+test('a decision counts only if the store says that it stored it', async () => {
   const one = good();
   const [session, answer, , options] = cases.given(one);
   const verifier = cases.verifierOf(one);
@@ -115,7 +115,7 @@ test('a decision is committed where the store says so, and nowhere else', async 
     await assert.rejects(verifier.decide(session, answer, store(nothing), options), TypeError);
     assert.throws(() => verifier.decideSync(session, answer, store(nothing), options), TypeError);
   }
-  // A promise cannot be waited for there.
+  // decideSync cannot wait for a promise.
   assert.throws(() => verifier.decideSync(session, answer, store(Promise.resolve(true)), options), TypeError);
   for (const none of [undefined, null, {}, { commit: true }]) {
     await assert.rejects(verifier.decide(session, answer, none, options), TypeError);
@@ -123,7 +123,7 @@ test('a decision is committed where the store says so, and nowhere else', async 
   }
 });
 
-test('an answer that is none is of a wrong type', async () => {
+test('an invalid answer object is a TypeError', async () => {
   const one = good();
   const [session, answer, store] = cases.given(one);
   const verifier = cases.verifierOf(one);
@@ -146,7 +146,7 @@ test('an answer that is none is of a wrong type', async () => {
   }
 });
 
-test('closing gives back, twice is fine, and a closed object says so', async () => {
+test('closing releases, may be repeated, and a closed object is an error', async () => {
   const trust = new idgate.Trust([]);
   const verifier = new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0'] });
   const other = cases.verifierOf(good());
@@ -173,7 +173,7 @@ test('both module systems give the same classes', async () => {
   assert.equal(modern.Trust, idgate.Trust);
 });
 
-test('a process that used worker threads ends well', () => {
+test('a process that used worker threads ends cleanly', () => {
   const program = `
     const cases = require('./cases.js');
     const one = cases.load().find((one) => one.expected.status === 'VERIFIED' && one.content_type);

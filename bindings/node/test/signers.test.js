@@ -1,5 +1,5 @@
 'use strict';
-// Keys that sign requests: in memory, or behind a function.
+// Keys that sign requests: in memory, or through a function.
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
@@ -92,7 +92,7 @@ test('a function signs and may fail', () => {
   }
 });
 
-test('functions of signers that are gone make room for others', async () => {
+test('functions of collected signers are released', async () => {
   v8.setFlagsFromString('--expose-gc');
   const collect = vm.runInNewContext('gc');
   const sign = () => Buffer.alloc(64, 1);

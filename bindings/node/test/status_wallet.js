@@ -25,7 +25,7 @@ function verifierOf(options) {
   return new idgate.Verifier(cases.BASE_URL, trusting(), { profiles: ['1.0'], ...options });
 }
 
-/** A presentation whose credential names that place of a status list, where one is given. */
+/** A presentation whose credential names that entry of a status list, if one is given. */
 function presentation(vct, status, request, claims = { given_name: 'Erika' }) {
   const now = seconds();
   const listed = status && { status: { status_list: { idx: status[0], uri: status[1] } } };
@@ -59,7 +59,7 @@ function answered(verifier, statuses) {
 }
 
 const EXPECTED = { format: 'dc+sd-jwt', issuerId: ISSUER, clientId: 'x', nonce: 'n', claims: ['given_name'] };
-/** One outside a session. */
+/** A presentation without a session. */
 const captured = (status) => presentation(VCTS[0], status, new URLSearchParams({ client_id: 'x', nonce: 'n' }));
 
 module.exports = {

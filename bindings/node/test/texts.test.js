@@ -1,5 +1,5 @@
 'use strict';
-// Texts that reach a caller, of hundreds of wrong inputs: they speak of JavaScript, and of nothing else.
+// Messages for hundreds of wrong inputs. They use the words of JavaScript only.
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
@@ -17,12 +17,12 @@ const VERIFIER = new idgate.Verifier(BASE, TRUST, { profiles: ['1.0', 'draft'], 
 const CARD = { id: 'a', format: 'dc+sd-jwt', issuerId: ISSUER, claims: ['given_name'] };
 const REQUESTED = { credentials: [CARD] };
 
-/** Values that fit hardly anywhere. */
+/** Values that are wrong almost everywhere. */
 const VALUES = [null, true, -1, 1.5, '', 'x', '<script>', 'x'.repeat(3000), [], ['x', 'x'], [[]], {}, { wrong: {} }];
 
 /** Words of C, of a command line, and of a gateway. */
 const FOREIGN = /--|IDGATE_|idgate_|NULL|line \d+ column|the operator|\[object|undefined/;
-/** Names that travel, and that options have in C. */
+/** Names on the wire, and names of options in C. */
 const OF_THE_WIRE = new Set([
   ...[...REQUEST.names()].filter(([wire, own]) => wire !== own).map(([wire]) => wire),
   ...['request_mode', 'response_mode', 'request_uri_method', 'dc_api', 'base_url', 'trust_version', 'former_signers'],
@@ -181,7 +181,7 @@ function* others() {
   yield () => TRUST.verifySync('x', { ...expected, issuerId: 'another' });
 }
 
-/** The errors of all of that. */
+/** The errors of all these calls. */
 function thrown() {
   const errors = [];
   for (const work of [...requests(), ...issuers(), ...verifiers(), ...answers(), ...others()]) {
@@ -194,7 +194,7 @@ function thrown() {
   return errors;
 }
 
-test('no text speaks of C, of a command line, of a gateway, or of a field in the wire’s spelling', () => {
+test('no message mentions C, a command line, a gateway, or a field in the wire’s spelling', () => {
   const errors = thrown();
   assert.ok(errors.length > 1000, `${errors.length}`);
   const texts = new Set(
@@ -208,7 +208,7 @@ test('no text speaks of C, of a command line, of a gateway, or of a field in the
   assert.deepEqual(wrong, []);
 });
 
-test('an error is one of this package, a wrong type or a number out of range, and says what it is about', () => {
+test('every error is one of this package, a TypeError or a RangeError, and has its details', () => {
   const kinds = new Map();
   for (const problem of thrown()) {
     const kind = problem.constructor.name;

@@ -28,12 +28,12 @@ const KINDS = {
   'mdoc, 1.0': ['mso_mdoc', '1.0', 'mdoc, 1.0 by value, nothing'],
 };
 
-/** What a wallet put into vp_token, what its request said, and its issuer. */
+/** The vp_token of a wallet, the terms of its request, and its issuer. */
 function captured(kind) {
   const [format, profile, title] = KINDS[kind];
   const one = cases.load().find((each) => each.title === title);
   const vpToken = new URLSearchParams(cases.decode(one.body).toString()).get('vp_token');
-  // In 1.0 it is a map, by the ids of the queries.
+  // In 1.0 it is a map by the ids of the queries.
   const token = profile === '1.0' ? Object.values(JSON.parse(vpToken))[0][0] : vpToken;
   const session = idgate.Session.restore(cases.decode(one.session));
   const now = new Date(one.now_ms);
@@ -194,7 +194,7 @@ test('fields of a wrong type are named', () => {
   for (const wrong of [undefined, {}, 'x']) assert.throws(() => new idgate.Trust(wrong), TypeError);
 });
 
-test('an issuer has all that the library takes', () => {
+test('an issuer has every field of the library', () => {
   const trust = new idgate.Trust([
     {
       id: 'dmv',
@@ -229,7 +229,7 @@ test('an issuer that is not trusted is not verified', async () => {
   assert.throws(() => new idgate.Trust([{ id: ISSUER }]).verifySync('x', EXPECTED), refused);
 });
 
-test('an expectation without a part is of a wrong type', async () => {
+test('an incomplete expectation is a TypeError', async () => {
   const trust = new idgate.Trust([{ id: ISSUER }]);
   const mdoc = { ...EXPECTED, format: 'mso_mdoc', docType: 'd', namespace: 'n', responseUri: 'u' };
   for (const [expected, name] of [
@@ -247,7 +247,7 @@ test('an expectation without a part is of a wrong type', async () => {
   for (const wrong of [undefined, 1, {}]) await assert.rejects(trust.check(wrong, EXPECTED), TypeError);
 });
 
-test('roots for SD-JWTs and for mdocs serve their own format only', () => {
+test('roots for SD-JWTs and for mdocs are separate', () => {
   const { token, expected, now, issuer } = captured('mdoc, draft');
   const moved = { id: issuer.id, revocation: 'off', x5cRoots: issuer.iacaRoots, x5cSigners: issuer.iacaRoots };
   const trust = new idgate.Trust([moved]);
@@ -256,7 +256,7 @@ test('roots for SD-JWTs and for mdocs serve their own format only', () => {
 
 const skip = fs.existsSync(VICAL) ? false : 'there is no third-party data';
 
-test('the certificates of a list are told', { skip }, () => {
+test('the certificates of a list are reported', { skip }, () => {
   const file = fs.readFileSync(VICAL);
   const trust = new idgate.Trust([{ id: ISSUER, testOnly: true, vical: { file, allowStale: true } }]);
   const [{ issuerId, field, certificates }, ...others] = trust.lists;

@@ -1,4 +1,4 @@
-// Read by `npm run types`; nothing here is run. Each program that must not compile is in types.test.js.
+// Checked by `npm run types` and never run. The programs that must not compile are in types.test.js.
 import {
   Fetcher,
   IdgateError,

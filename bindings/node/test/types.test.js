@@ -1,5 +1,5 @@
 'use strict';
-// Programs that must not compile, each with the error that says why; and the types next to those of fetch and Express.
+// Programs that must not compile, each with its error, and the types together with those of fetch and Express.
 
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
@@ -17,7 +17,7 @@ const live = { mode: 'live' } as const;
 const card = { id: 'a', issuerId: 'i', claims: ['x'] };
 const never = (value: never): never => value;
 `;
-// Some errors have a second code, for a text that also guesses the name.
+// Some errors have a second code, with a message that also suggests a name.
 const UNKNOWN_PROPERTY = [2353, 2561];
 const NO_SUCH_MEMBER = [2339, 2551];
 const WRONG_TYPE = [2322, 2820];
@@ -29,7 +29,7 @@ const READ_ONLY = [2540];
 const PRIVATE_CONSTRUCTOR = [2673];
 const PROTECTED_CONSTRUCTOR = [2674];
 
-/** By what is wrong with it, a program and its error. */
+/** A program and its error, by the mistake in it. */
 const WRONG = {
   'a request with a misspelt field': ['verifier.createSession({ credential: [] }, live)', UNKNOWN_PROPERTY],
   'a field of the wire in an object': [

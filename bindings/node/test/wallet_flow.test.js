@@ -1,5 +1,5 @@
 'use strict';
-// A wallet of third parties at the routes: it fetches a signed request, checks it, and posts an encrypted answer.
+// A third-party wallet at the routes. It fetches a signed request, checks it, and posts an encrypted answer.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
@@ -66,7 +66,7 @@ for (const profiles of [['1.0'], ['draft', '1.0']]) {
     assert.deepEqual(settled.result('backend').claims, { pid: { given_name: 'Erika' } });
     const { requestMode, profile } = settled.result('backend').verificationDetails;
     assert.deepEqual([requestMode, profile], ['jar', '1.0']);
-    // The proof of another session is refused.
+    // A proof for another session is refused.
     const other = verifier.createSession({ profiles: ['1.0'], credentials }, { mode: 'live' });
     store.commit(other);
     const { status, body } = await answer(other.session.info().qrCodeUrl, { nonce: 'of-another-session' });

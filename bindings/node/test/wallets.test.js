@@ -1,5 +1,5 @@
 'use strict';
-// The routes as wallets use them, and as strangers try them: behind fetch's types, node:http and Express.
+// The routes, used by wallets and by strangers, with fetch's types, node:http and Express.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
@@ -16,7 +16,7 @@ const BASE = 'https://gateway.example';
 const KEY = new idgate.Signer(BASE, Buffer.alloc(32, 7));
 const REQUEST = { credentials: [{ format: 'dc+sd-jwt', issuerId: ISSUER, claims: ['given_name'] }] };
 
-/** Sessions by handle. A test can take it down, or let it lose the next races. */
+/** A store of sessions by handle. A test can make it fail, or lose the next races. */
 class Memory {
   sessions = new Map();
   isDown = false;
@@ -39,7 +39,7 @@ class Memory {
   }
 }
 
-/** A shop of its own, and what went wrong in it. */
+/** A shop, and its errors. */
 function shop({ isSigned = false, ...more } = {}) {
   const trust = new idgate.Trust([{ id: ISSUER, vcts: ['urn:eudi:pid:1'], jwk: KEY.publicKey() }]);
   const signer = isSigned ? KEY : undefined;
@@ -72,7 +72,7 @@ async function refusal(reply) {
   return [reply.status, error];
 }
 
-/** What a wallet posts that declines. */
+/** The body of a wallet that declines. */
 const declined = (session) => {
   const state = new URL(session.info().qrCodeUrl).searchParams.get('state');
   return new URLSearchParams({ state, error: 'access_denied' }).toString();
@@ -90,7 +90,7 @@ test('an answer settles its session, once', async () => {
   assert.deepEqual(own.faults, []);
 });
 
-test('a refused answer is told without a reason, which is for the log', async () => {
+test('the reply to a refused answer has no reason, and the log has it', async () => {
   const own = shop();
   const { response, session } = await begun(own);
   const state = new URL(session.info().qrCodeUrl).searchParams.get('state');
@@ -165,7 +165,7 @@ test('a signed request is fetched by GET and by POST', async () => {
   assert.deepEqual([known.info().status, known.revision], ['PENDING', 2]);
 });
 
-test('a fetch that loses a race is made again, and given up after three', async () => {
+test('a fetch that loses a race is retried three times', async () => {
   const own = shop({ isSigned: true });
   for (const [races, status] of [
     [2, 200],
@@ -200,7 +200,7 @@ test('the keys that sign are published', async () => {
   assert.deepEqual(await (await ask(unsigned.handle, 'GET', '/.well-known/jwks.json')).json(), { keys: [] });
 });
 
-test('strangers are told no more than the code', async () => {
+test('strangers receive only the error code', async () => {
   const own = shop();
   const { request, response } = await begun(own);
   for (const [method, path, status, code, allow = null] of [
@@ -210,7 +210,7 @@ test('strangers are told no more than the code', async () => {
     ['PUT', '/.well-known/jwks.json', 405, 'method_not_allowed', 'GET, HEAD'],
     ['GET', response, 405, 'method_not_allowed', 'POST'],
     ['HEAD', request, 405, 'method_not_allowed', 'GET, POST'],
-    ['GET', request, 404, 'not_found'], // it goes by value
+    ['GET', request, 404, 'not_found'], // the request is sent by value
     ['POST', request, 400, 'invalid_request'],
     ['POST', response, 400, 'invalid_response'],
     ['POST', '/v1/oid4vp/response/ses_0', 409, 'session_not_pending'],
@@ -228,7 +228,7 @@ test('strangers are told no more than the code', async () => {
   assert.deepEqual(own.faults, []);
 });
 
-test('a form that two parties could read differently is refused', async () => {
+test('an ambiguous form is refused', async () => {
   const own = shop({ isSigned: true });
   const { request } = await begun(own);
   for (const body of [
@@ -280,7 +280,7 @@ test('a body that does not come is not waited for', async (t) => {
   assert.deepEqual(await refusal(await own.handle(asked)), [400, 'invalid_response']);
 });
 
-test('a store that is down is 503, and the wallet may come again', async () => {
+test('a store that is down is a 503 with Retry-After', async () => {
   const own = shop();
   const { response, session } = await begun(own);
   own.store.isDown = true;
@@ -313,7 +313,7 @@ test('a fault of this program is not the wallet’s', async () => {
   }
 });
 
-/** Starts a server with that listener; gives its base URL. */
+/** Starts a server with that listener. Returns its base URL. */
 async function listening(t, listener) {
   const server = http.createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -337,7 +337,7 @@ test('node:http serves the same', async (t) => {
   assert.equal(large.status, 413);
 });
 
-test('Express serves the same, and other paths go on', async (t) => {
+test('Express serves the same, and other paths go to the next handler', async (t) => {
   const express = require('express');
   const own = shop();
   const app = express();
@@ -353,7 +353,7 @@ test('Express serves the same, and other paths go on', async (t) => {
   assert.equal((await fetch(`${base}/other`)).status, 404);
 });
 
-test('a body that was read before is named, and a raw one serves', async (t) => {
+test('a parsed body is an error, and a raw one is accepted', async (t) => {
   const express = require('express');
   const own = shop();
   const raw = await listening(t, express().use(express.raw({ type: () => true }), idgate.toNodeHandler(own.handle)));
@@ -373,10 +373,10 @@ test('a body that was read before is named, and a raw one serves', async (t) => 
   const second = await begun(own);
   const reply = await fetch(base + second.response, { method: 'POST', headers, body: declined(second.session) });
   assert.equal(reply.status, 500);
-  assert.match(told[0], /request\.body is not its bytes or text: put toNodeHandler before the parsers of bodies/);
+  assert.match(told[0], /request\.body is not bytes or text; put toNodeHandler before the body parsers/);
 });
 
-test('paths of others go on with the body that a parser read', async (t) => {
+test('other paths keep the body that a parser read', async (t) => {
   const express = require('express');
   const app = express().use(express.json(), idgate.toNodeHandler(shop().handle));
   app.all('/mine', (request, response) => response.json({ method: request.method, body: request.body }));
@@ -387,7 +387,7 @@ test('paths of others go on with the body that a parser read', async (t) => {
   assert.deepEqual(await (await traced(`${base}/mine`)).json(), { method: 'TRACE' });
 });
 
-test('a body that a parser left as text serves', async (t) => {
+test('a body that a parser left as text is accepted', async (t) => {
   const express = require('express');
   const own = shop();
   const base = await listening(t, express().use(express.text({ type: () => true }), idgate.toNodeHandler(own.handle)));
@@ -422,7 +422,7 @@ test('a method that fetch does not have is 405 as well', async (t) => {
   }
 });
 
-test('what is no verifier or store is refused at once', () => {
+test('an invalid verifier or store is refused immediately', () => {
   const { verifier, store } = shop();
   assert.throws(() => idgate.wallets({}, store), TypeError);
   for (const wrong of [undefined, {}, { load() {} }, { commit() {} }]) {
@@ -431,7 +431,7 @@ test('what is no verifier or store is refused at once', () => {
   assert.throws(() => idgate.toNodeHandler(undefined), TypeError);
 });
 
-test('the replies that the library has no part in are those of the crate', () => {
+test('the package’s own replies are those of the crate', () => {
   const root = path.join(__dirname, '..', '..', '..');
   const sources = [
     'idgate/src/wallets.rs',

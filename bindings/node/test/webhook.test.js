@@ -18,7 +18,7 @@ const only = (...names) => Object.fromEntries(Object.entries(sent).filter(([name
 const STANDARD = ['webhook-id', 'webhook-timestamp', 'webhook-signature'];
 const OWN = ['X-Timestamp', 'X-Signature'];
 
-test('a notification is believed by either signature, with headers of any kind', () => {
+test('a notification is accepted by either signature, with headers of any kind', () => {
   for (const headers of [sent, only(...STANDARD), only(...OWN)]) {
     for (const given of [headers, lower(headers), new Headers(headers)]) {
       for (const body of [BODY, Buffer.from(BODY)]) {
@@ -35,7 +35,7 @@ test('a former secret still signs', () => {
   assert.deepEqual(next.verify(both, BODY, { now: NOW }), { sessionId: 'ses_1' });
 });
 
-test('one that is changed, late, incomplete or repeated is refused', () => {
+test('a changed, late, incomplete or repeated notification is refused', () => {
   for (const [headers, body, now] of [
     [sent, `${BODY} `, NOW],
     [sent, BODY, later(301_000)],
@@ -58,14 +58,14 @@ test('one that is changed, late, incomplete or repeated is refused', () => {
   assert.throws(() => hook.verify(text, 'text', { now: NOW }), { ...refused, message: 'the body is not JSON' });
 });
 
-test('a tolerance of your own counts', () => {
+test('a tolerance of the caller is used', () => {
   const patient = new Webhook(SECRET, { toleranceMs: 600_000 });
   patient.verify(sent, BODY, { now: later(301_000) });
   assert.throws(() => new Webhook(SECRET, { toleranceMs: 1 }).verify(sent, BODY, { now: later(2000) }), refused);
   assert.throws(() => patient.verify(sent, BODY, { now: later(601_000) }), refused);
 });
 
-test('what cannot be used is told when the object is made', () => {
+test('unusable options are refused when the object is made', () => {
   assert.throws(() => new Webhook('short'), { name: 'Misconfigured', field: 'secret' });
   for (const wrong of [undefined, 1, Buffer.from(SECRET)]) assert.throws(() => new Webhook(wrong), TypeError);
   for (const toleranceMs of [-1, 0, NaN, Infinity, 1.5, 2 ** 64]) {

@@ -1,10 +1,10 @@
-"""Is this person 18? Inside FastAPI, from the button to the boolean: pip install fastapi uvicorn
+"""An age check inside FastAPI, from the button to the boolean: pip install fastapi uvicorn
 
     IDGATE_ISSUER_JWK=issuer.jwk.json uvicorn fastapi_app:app
 
 The page is bindings/browser/age.html, which asks through bindings/browser/idgate.js. The dictionaries
-stand for your database: they forget what is over, and take no more than they can hold. Use one that
-compares the revision, and seal what you keep.
+replace your database: they drop expired entries and have a limit. Use a database that compares the
+revision, and encrypt what you store.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SECURE = BASE_URL.startswith("https:")
 MAX_ANSWER = 1024 * 1024
 MAX_CHECKS = int(os.environ.get("MAX_CHECKS", "10000"))
 CHECK_SECONDS = float(os.environ.get("CHECK_SECONDS", "600"))  # a session takes answers for 300
-#: Nothing from elsewhere, in nobody's frame, and the browser's dialogue for this page alone.
+#: No content from other sites, no frames, and the browser's dialogue only for this page.
 PAGE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -61,7 +61,7 @@ verifier = idgate.Verifier(BASE_URL, trust, profiles=["1.0"], dc_api="unsigned")
 
 @dataclass(frozen=True)
 class Stored:
-    """What is known of a session. Claims go after 30 seconds; the answer to our question is kept."""
+    """A stored session. Its claims are erased after 30 seconds; only the answer to our question is kept."""
 
     session: idgate.Session
     revision: int
@@ -70,7 +70,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Check:
-    """A click of the button: the secret of the browser that began, and the session behind it."""
+    """A click of the button: the secret of that browser, and its session."""
 
     secret: str
     session_id: str
@@ -78,8 +78,8 @@ class Check:
 
 
 class Store:
-    """Sessions by their id, which stands in the link, where everybody can read it: it opens nothing.
-    Checks by an id of our own."""
+    """Sessions by their id, and checks by an id of our own. The session's id is public, because it is in the
+    link, so it gives access to nothing."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -120,12 +120,12 @@ class Store:
 
 store = Store()
 app = FastAPI(openapi_url=None)
-app.include_router(wallet_router(verifier, store))  # where wallets answer that followed the link
+app.include_router(wallet_router(verifier, store))  # the endpoint for wallets that followed the link
 
 
 @app.exception_handler(idgate.NotAvailable)
 def try_again(_: Request, fault: idgate.NotAvailable) -> Response:
-    """The answer is not at fault, something here is, and the session is as it was."""
+    """A fault of this machine, not of the answer. The session is unchanged."""
     logging.getLogger("age").error("%s", fault)
     return Response(fault.reply.body, fault.reply.status, fault.reply.headers)
 
@@ -148,7 +148,7 @@ def script(name: str) -> FileResponse:
 
 
 def from_our_page(origin: Annotated[str | None, Header()] = None) -> None:
-    """Browsers say where a request comes from; only our own page may begin and answer."""
+    """Browsers send the origin of a request. Only our own page may start a check and answer it."""
     if origin != BASE_URL:
         raise HTTPException(403, "forbidden")
 
@@ -168,7 +168,7 @@ def begin(response: Response) -> dict[str, Any]:
 
 
 def of_this_browser(check_id: str, age: Annotated[str | None, Cookie()] = None) -> str:
-    """The session, for the browser that began and nobody else."""
+    """The session, only for the browser that started the check."""
     check = store.checks.get(check_id)
     if check is None or not secrets.compare_digest(check.secret.encode(), (age or "").encode()):
         raise HTTPException(404, "not_found")
@@ -193,10 +193,10 @@ async def relay(session_id: SessionId, request: Request) -> dict[str, Any]:
         if error.code == "session_not_pending":
             while status_of(session_id) == "VERIFYING":
                 await asyncio.sleep(0.5)
-            return {}  # another answer was faster, and the page asks for the outcome of that one
+            return {}  # another answer was faster, and the page asks for its outcome
         raise HTTPException(error.http_status, error.code) from error
     if decision.reason:
-        # For the operator's log, and never for the wallet: the reason, and the rule with its clause.
+        # Logs the reason and the failed rule with its clause. Never show them to the wallet.
         logging.getLogger("age").error("refused: %s: %s", decision.reason, decision.report.failed)
     return {}
 

@@ -13,7 +13,7 @@ import idgate
 
 BASE_URL = "https://gateway.example"
 COMMITTED = Path(__file__).parents[3] / "tests" / "it" / "cases"
-#: The committed ones, or all that IDGATE_CASES points to.
+#: The committed cases, or those that IDGATE_CASES points to.
 FOLDER = Path(os.environ.get("IDGATE_CASES", COMMITTED))
 
 
@@ -22,7 +22,7 @@ def load() -> list[dict[str, Any]]:
 
 
 def certified() -> dict[str, Any]:
-    """A key and a certificate for it, and when they are good."""
+    """A key, its certificate, and a time at which they are valid."""
     told: dict[str, Any] = json.loads((FOLDER / "verifier" / "certified.json").read_text())
     return told
 
@@ -36,7 +36,7 @@ def at(ms: int) -> datetime:
 
 
 def issuer(given: dict[str, Any], **more: Any) -> idgate.Issuer:
-    """An issuer of a case."""
+    """The issuer of a case."""
     entry = dict(given)
     named: dict[str, Any] = {
         "vcts": entry.pop("vct", []),
@@ -48,13 +48,13 @@ def issuer(given: dict[str, Any], **more: Any) -> idgate.Issuer:
 
 
 def verifier(case: dict[str, Any], fetch: Any = lambda need: None) -> idgate.Verifier:
-    """Of a case. It speaks all profiles that need no certificate; a session keeps its own."""
+    """The verifier of a case. It has all profiles that need no certificate; a session keeps its own profile."""
     with idgate.Trust(map(issuer, case["trust"])) as trust:
         return idgate.Verifier(BASE_URL, trust, profiles=["draft", "1.0"], fetch=fetch)
 
 
 def answer(case: dict[str, Any], session: idgate.Session) -> idgate.Answer:
-    """Through a browser, or posted to an offer."""
+    """An answer through a browser, or one posted to an offer."""
     body = decode(case["body"])
     if case.get("dc_api"):
         return idgate.Answer.dc_api(body)
@@ -63,7 +63,7 @@ def answer(case: dict[str, Any], session: idgate.Session) -> idgate.Answer:
 
 
 class Kept:
-    """A store that keeps what it is given."""
+    """A store that accepts everything."""
 
     def __init__(self) -> None:
         self.transitions: list[idgate.Transition] = []
@@ -88,7 +88,7 @@ def outcome(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def told(decision: idgate.Decision, now: datetime) -> dict[str, Any]:
-    """The decision as a case has it."""
+    """The decision in the form of a case."""
     try:
         claims = decision.session.result(idgate.Backend(), now).claims
     except idgate.Withheld:

@@ -1,4 +1,4 @@
-"""What a Python program meets: sessions, errors, handles, signers, webhooks, threads."""
+"""The API: sessions, errors, handles, signers, webhooks, threads."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REQUEST: idgate.Request = {
 
 
 def good_case() -> dict[str, Any]:
-    """Posted, and not brought back by a page."""
+    """A posted answer, not one from a page."""
     verified = (case for case in cases.load() if case["expected"].get("status") == "VERIFIED")
     return next(case for case in verified if "content_type" in case)
 
@@ -77,7 +77,7 @@ class SessionTest(unittest.TestCase):
             self.assertEqual((info.mode, [offer.profile for offer in info.offers]), ("test", ["draft"]))
             self.assertEqual(info.offers[0].handle, info.id)
 
-    def test_the_error_of_the_wallet_is_noted(self) -> None:
+    def test_the_wallets_error_is_recorded(self) -> None:
         for said, told in (("access_denied", "access_denied"), ("its own words", "other")):
             session = self.verifier.create_session(REQUEST, mode="live", now=NOW).session
             info = session.info(NOW)
@@ -97,7 +97,7 @@ class SessionTest(unittest.TestCase):
         session = idgate.Session.restore(cases.decode(case["session"]))
         decision = self.verifier.decide(session, cases.answer(case, session), kept, now=now)
         self.assertEqual((decision.reply.status, decision.status), (200, "VERIFIED"))
-        # A draft's.
+        # The answer is for a draft.
         self.assertEqual(json.loads(decision.reply.body), {"status": "ok"})
         self.assertEqual(kept.transitions, [decision.transition])
         settled, reader = decision.session, idgate.Backend()
@@ -121,7 +121,7 @@ class SessionTest(unittest.TestCase):
         self.assertTrue(error.path.startswith("credentials[0]"), error.path)
         self.assertEqual(str(error), f"{error.path}: {error.rule}")
 
-    def test_whether_a_session_is_live_or_a_test_is_never_silent(self) -> None:
+    def test_mode_has_no_default(self) -> None:
         silent: Any = self.verifier
         for work in (lambda: silent.create_session(REQUEST), lambda: silent.compare_registration("x", REQUEST)):
             with self.assertRaisesRegex(TypeError, "'mode'"):
@@ -133,7 +133,7 @@ class SessionTest(unittest.TestCase):
 
 
 class HandleTest(unittest.TestCase):
-    def test_what_an_issuer_states_is_copied_and_pickled(self) -> None:
+    def test_an_issuer_is_copied_and_pickled(self) -> None:
         file = idgate.ListFile(b"list", signed_below=b"ca", allow_stale=True, now=NOW)
         issuer = idgate.Issuer(ISSUER, iaca_roots=b"root", vical=file, test_only=True)
         for copied in (copy.copy(issuer), copy.deepcopy(issuer), pickle.loads(pickle.dumps(issuer))):
@@ -149,7 +149,7 @@ class HandleTest(unittest.TestCase):
                 with self.assertRaisesRegex(TypeError, "this Trust cannot be copied or pickled: pass it on as it is"):
                     work(trust)
 
-    def test_the_last_handle_is_given_back_when_names_of_the_module_are_gone(self) -> None:
+    def test_the_last_handle_is_released_at_interpreter_exit(self) -> None:
         trust = idgate.Trust()
         with mock.patch.object(_abi, "ffi", None):
             trust.__del__()
@@ -180,7 +180,7 @@ class HandleTest(unittest.TestCase):
 
 
 class TrustTest(unittest.TestCase):
-    def test_what_cannot_be_used_names_issuer_and_field(self) -> None:
+    def test_unusable_material_names_issuer_and_field(self) -> None:
         given = good_case()["trust"][0]["jwks"][0]
         for field, value in (
             ("jwk", "{"),
@@ -214,7 +214,7 @@ class TrustTest(unittest.TestCase):
         with self.assertRaisesRegex(idgate.Misconfigured, re.escape(f"{ISSUER}: iaca_roots[1]: ")):
             idgate.Trust([idgate.Issuer(ISSUER, iaca_roots=[root, b"not a certificate"])])
 
-    def test_all_of_an_issuer_is_taken(self) -> None:
+    def test_every_argument_of_an_issuer_is_used(self) -> None:
         paths = {"city": ("address", "locality"), "all": ["nationalities", None]}
         issuer = idgate.Issuer(
             ISSUER,
@@ -239,7 +239,7 @@ class TrustTest(unittest.TestCase):
             self.assertEqual(trust.lists, ())
 
 
-    def test_trust_and_what_it_is_made_of_do_not_change(self) -> None:
+    def test_trust_and_its_issuers_are_immutable(self) -> None:
         issuer, file = idgate.Issuer(ISSUER), idgate.ListFile(b"x")
         for value, name in ((issuer, "id"), (issuer, "more"), (file, "content"), (idgate.Trust([issuer]), "version")):
             with self.assertRaises(AttributeError):
@@ -276,7 +276,7 @@ class PresentationTest(unittest.TestCase):
             if case["expected"].get("status") == "VERIFIED"
             and kind in case["trust"][0]
             and b"vp_token=" in cases.decode(case["body"])
-            # A map is OpenID4VP 1.0: here it is one presentation.
+            # OpenID4VP 1.0 has a map, here with one presentation.
             and b"vp_token=%7B" not in cases.decode(case["body"])
         )
         now = cases.at(case["now_ms"])
@@ -334,7 +334,7 @@ class PresentationTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "not both"):
             trust.verify(token, **expected, origin="https://shop.example")
 
-    def test_roots_for_sd_jwts_and_for_mdocs_never_stand_for_one_another(self) -> None:
+    def test_roots_for_sd_jwts_and_for_mdocs_are_separate(self) -> None:
         given = next(case["trust"][0] for case in cases.load() if "roots" in case["trust"][0])
         root = cases.decode(given["roots"][0])
         trust, token, expected = self.captured("roots", iaca_roots=(), x5c_roots=root, x5c_signers=root)
@@ -342,7 +342,7 @@ class PresentationTest(unittest.TestCase):
             trust.verify(token, **expected)
         self.assertEqual(raised.exception.reason, "untrusted_issuer")
 
-    def test_a_status_root_vouches_for_no_credential(self) -> None:
+    def test_a_status_root_does_not_trust_credentials(self) -> None:
         given = next(case["trust"][0] for case in cases.load() if "roots" in case["trust"][0])
         root = cases.decode(given["roots"][0])
         trust, token, expected = self.captured("roots", iaca_roots=(), status_roots=root)
@@ -427,7 +427,7 @@ class WebhookTest(unittest.TestCase):
         self.webhook = idgate.Webhook(self.SECRET)
         self.headers = self.webhook.headers(self.BODY, id="whf_1", number=1, now=NOW)
 
-    def test_both_signatures_are_believed_whatever_the_case_of_the_headers(self) -> None:
+    def test_both_signatures_are_accepted_in_any_header_case(self) -> None:
         own = {name: self.headers[name] for name in ("X-Timestamp", "X-Signature")}
         upper = {name.upper(): value for name, value in self.headers.items()}
         for given in (self.headers, own, upper, {**self.headers, "host": "shop.example"}):
@@ -438,7 +438,7 @@ class WebhookTest(unittest.TestCase):
         headers = other.headers(self.BODY, id="whf_1", number=1, previous_secret=self.SECRET, now=NOW)
         self.assertEqual(self.webhook.verify(headers, self.BODY, now=NOW), {"sessionId": "ses_1"})
 
-    def test_what_is_changed_late_or_missing_is_refused(self) -> None:
+    def test_changed_late_and_incomplete_notifications_are_refused(self) -> None:
         late = NOW + timedelta(minutes=5, seconds=1)
         for given, body, now in (
             (self.headers, self.BODY + b" ", NOW),
@@ -487,7 +487,7 @@ class WebhookTest(unittest.TestCase):
 
 
 class ThreadTest(unittest.TestCase):
-    def test_threads_verify_at_once(self) -> None:
+    def test_threads_verify_in_parallel(self) -> None:
         case = good_case()
         before = threading.active_count()
         with ThreadPoolExecutor(8) as pool:

@@ -1,4 +1,4 @@
-"""The same cases in an event loop, the examples of the documentation, and sources that are asked at once."""
+"""The same cases in an event loop, the examples of the documentation, and parallel fetches."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "harness"))
 from patience import PATIENCE  # noqa: E402
 
 FORM = "application/x-www-form-urlencoded"
-#: They need a framework that may not be installed.
+#: Modules that need a framework, which may not be installed.
 FRAMEWORKS = ("django", "fastapi")
 
 
 def load_tests(_: Any, tests: unittest.TestSuite, __: Any) -> unittest.TestSuite:
-    """The examples of the documentation are tests, too."""
+    """Runs the examples of the documentation as tests."""
     names = {name: getattr(idgate, name) for name in idgate.__all__}
     for found in pkgutil.iter_modules(idgate.__path__):
         if not found.ispkg and found.name not in FRAMEWORKS:
@@ -60,7 +60,7 @@ async def outcome(case: dict[str, Any]) -> dict[str, Any]:
 
 
 class AsyncTest(unittest.IsolatedAsyncioTestCase):
-    async def test_every_case_comes_to_the_same(self) -> None:
+    async def test_every_case_has_the_same_outcome(self) -> None:
         everything = cases.load()[:120]
         outcomes = await asyncio.gather(*(outcome(case) for case in everything))
         for case, told in zip(everything, outcomes, strict=True):
@@ -105,7 +105,7 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
             with self.assertRaises(idgate.Refused):
                 await trust.verify_async("x", format="dc+sd-jwt", issuer_id="i", client_id="c", nonce="n")
 
-    def test_what_ends_with_async_has_the_parameters_of_the_other(self) -> None:
+    def test_async_methods_have_the_parameters_of_the_synchronous_ones(self) -> None:
         found = 0
         for kind in vars(idgate).values():
             for name, method in vars(kind).items() if isinstance(kind, type) else ():
@@ -115,7 +115,7 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
                     found += 1
         self.assertGreaterEqual(found, 2)
 
-    def test_no_public_function_takes_whatever_it_is_given(self) -> None:
+    def test_no_public_function_has_variadic_parameters(self) -> None:
         for name in idgate.__all__:
             kind = getattr(idgate, name)
             methods = [kind, *vars(kind).values()] if isinstance(kind, type) else [kind]
@@ -127,7 +127,7 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
 
 
 class Steps(idgate.Verification):
-    """A verification that needs three sources, and takes what came of them."""
+    """A verification that needs three sources, and records their bodies."""
 
     def __init__(self, fetch: Any = True) -> None:
         self.asked, self.supplied, self._pointer = False, {}, None
@@ -145,7 +145,7 @@ class Steps(idgate.Verification):
 
 
 class FetchTest(unittest.TestCase):
-    """For an answer that needs several sources, all are fetched at once."""
+    """The sources of one answer are fetched in parallel."""
 
     def test_a_coroutine_function_is_refused_where_nothing_awaits_it(self) -> None:
         async def fetch(_: Any) -> None: ...
@@ -199,7 +199,7 @@ class FetchTest(unittest.TestCase):
 
         asyncio.run(both())
 
-    def test_the_loop_goes_on_while_the_library_works(self) -> None:
+    def test_the_event_loop_runs_while_the_library_works(self) -> None:
         released = threading.Event()
 
         class Slow(Steps):
@@ -225,7 +225,7 @@ class FetchTest(unittest.TestCase):
 
 
 class ValueTest(unittest.TestCase):
-    def test_no_repr_shows_nonce_state_claims_or_the_way_back(self) -> None:
+    def test_no_repr_shows_nonce_state_claims_or_the_redirect(self) -> None:
         key = idgate.Signer("https://i.example", b"7" * 32).public_key()
         trust = idgate.Trust([idgate.Issuer("https://i.example", jwk=key)])
         verifier = idgate.Verifier(cases.BASE_URL, trust, profiles=["draft", "1.0"])

@@ -1,4 +1,4 @@
-"""Pages that ask their browser: what they pass on, and what they bring back."""
+"""Pages that ask their browser: the requests that they pass on, and the answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGE = {**REQUEST, "dc_api": {"origins": [SHOP]}}
 
 
 def good(protocol: str) -> dict[str, Any]:
-    """The first case of that protocol that is verified."""
+    """The first verified case of that protocol."""
     verified = (case for case in cases.load() if case["expected"].get("status") == "VERIFIED")
     return next(case for case in verified if case.get("dc_api") and protocol in case["title"])
 
@@ -56,13 +56,13 @@ class BrowserTest(unittest.TestCase):
                 self.assertEqual(claims["nonce"], data["nonce"])
                 self.assertEqual(claims["expected_origins"], [SHOP])
 
-    def test_what_a_page_brings_back_is_the_result(self) -> None:
+    def test_an_answer_from_a_page_gives_the_result(self) -> None:
         case = good("openid4vp-v1-unsigned")
         now, session = cases.at(case["now_ms"]), idgate.Session.restore(cases.decode(case["session"]))
         verifier, answer = cases.verifier(case), json.loads(cases.decode(case["body"]))
         asked = verifier.dc_api_requests(session, now=now)["requests"]
         self.assertIn(answer["protocol"], [one["protocol"] for one in asked])
-        # JSON, or a value.
+        # The answer as JSON, or as a value.
         for given in (answer, json.dumps(answer), json.dumps(answer).encode()):
             brought = idgate.Answer.dc_api(given)
             decision = verifier.decide(session, brought, cases.Kept(), now=now)
@@ -109,7 +109,7 @@ class BrowserTest(unittest.TestCase):
             requests = verifier.dc_api_requests(session, now=now)["requests"]
             self.assertEqual([one["protocol"] for one in requests], protocols)
 
-    def test_what_is_not_an_answer_changes_nothing(self) -> None:
+    def test_an_invalid_answer_changes_nothing(self) -> None:
         verifier = self.verifier(profiles=["1.0"], dc_api="unsigned")
         session = verifier.create_session(PAGE, mode="live", now=self.now).session
         protocol = "openid4vp-v1-unsigned"
@@ -123,7 +123,7 @@ class BrowserTest(unittest.TestCase):
                 verifier.begin(session, idgate.Answer.dc_api(answer), now=self.now)
             self.assertEqual(raised.exception.code, code)
 
-    def test_without_the_option_there_is_nothing_of_it(self) -> None:
+    def test_without_dc_api_there_is_no_request_for_pages(self) -> None:
         verifier = self.verifier(profiles=["haip"])
         with self.assertRaises(idgate.RequestInvalid) as raised:
             verifier.create_session(PAGE, mode="live", now=self.now)

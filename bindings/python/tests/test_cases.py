@@ -1,4 +1,4 @@
-"""The same verdicts and codes as in Rust."""
+"""The same decisions and codes as in Rust."""
 
 from __future__ import annotations
 

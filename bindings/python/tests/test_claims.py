@@ -1,4 +1,4 @@
-"""Claims as types of the caller, whose errors name claims and quote none."""
+"""Claims as types of the caller. Errors name claims and never quote them."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class ClaimsTest(unittest.TestCase):
         with self.assertRaises(KeyError):
             RESULT.credential("passport", Person)
 
-    def test_what_does_not_fit_names_the_claim_and_quotes_no_value(self) -> None:
+    def test_a_claim_that_does_not_fit_is_named_without_its_value(self) -> None:
         address = {"locality": 5, "further": None}
         for changed, path, rule in (
             ({"given_name": ["Erika"]}, "given_name", "is not a text"),

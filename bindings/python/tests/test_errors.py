@@ -1,4 +1,4 @@
-"""Texts of errors: in words for Python, and without a claim, a nonce or a key."""
+"""Messages of errors: in words for Python, and without a claim, a nonce or a key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ JWK = {"kty": "EC", "crv": "P-256", "x": SECRET, "y": SECRET, "d": SECRET}
 
 
 def said(case: dict[str, Any]) -> str:
-    """All that a log would have of its outcome."""
+    """Everything that a log would have of the outcome."""
     now = cases.at(case["now_ms"])
     session = idgate.Session.restore(cases.decode(case["session"]))
     try:
@@ -39,12 +39,12 @@ def said(case: dict[str, Any]) -> str:
 
 
 def written(error: BaseException) -> str:
-    """All that a log could have of an error."""
+    """Everything that a log could have of an error."""
     return "".join(traceback.format_exception_only(error)) + f"{error!r} {vars(error)!r}"
 
 
 def secrets(case: dict[str, Any]) -> Iterator[str]:
-    """The answer and the stored session, also as tokens carry them."""
+    """The answer and the stored session, also in the encodings of tokens."""
     yield cases.decode(case["session"]).decode(errors="replace")
     body = cases.decode(case["body"]).decode(errors="replace")
     yield body
@@ -53,7 +53,7 @@ def secrets(case: dict[str, Any]) -> Iterator[str]:
 
 
 class RefusalTest(unittest.TestCase):
-    def test_no_refusal_says_what_was_presented(self) -> None:
+    def test_no_refusal_contains_presented_data(self) -> None:
         refused = [case for case in cases.load() if case["expected"].get("status") != "VERIFIED"]
         self.assertGreaterEqual(len(refused), 15)
         seen = 0
@@ -64,7 +64,7 @@ class RefusalTest(unittest.TestCase):
                 self.assertFalse([word for word in FOREIGN if word in text])
                 own = "\n".join(secrets(case))
                 seen += any(name in own for name in PERSON)
-                # Names of the standards have no digit; parts of tokens, keys and nonces do.
+                # Names in the standards have no digit; parts of tokens, keys and nonces do.
                 words = [
                     word
                     for word in re.findall(r"[\w-]{12,}", text)
@@ -75,7 +75,7 @@ class RefusalTest(unittest.TestCase):
 
 
 class WrongInputTest(unittest.TestCase):
-    """Arguments that cannot be used: each is an exception of this package, a ValueError or a TypeError."""
+    """Unusable arguments: each raises an exception of this package, a ValueError or a TypeError."""
 
     def setUp(self) -> None:
         self.key = idgate.Signer("https://a.example", b"7" * 32).public_key()
@@ -351,7 +351,7 @@ class WrongInputTest(unittest.TestCase):
         handle.close()
         return handle
 
-    def test_each_says_what_is_wrong_in_words_for_python_and_quotes_nothing(self) -> None:
+    def test_each_error_is_in_words_for_python_and_quotes_nothing(self) -> None:
         groups = (self.issuers, self.presentations, self.verifiers, self.requests, self.answers, self.others)
         fed = [(group.__name__, number, work) for group in groups for number, work in enumerate(group())]
         self.assertGreater(len(fed), 200)

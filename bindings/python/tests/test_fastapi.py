@@ -1,4 +1,4 @@
-"""The FastAPI example over HTTP, asked as its page, wallets and strangers ask it.
+"""The FastAPI example over HTTP, used by its page, by wallets and by strangers.
 
 Its wallet is that of tests/wallets/python, on the sd-jwt package.
 """
@@ -25,7 +25,7 @@ NEEDED = ("fastapi", "httpx", "uvicorn", "sd_jwt", "jwcrypto")
 INSTALLED = all(importlib.util.find_spec(name) for name in NEEDED)
 UNSIGNED = "openid4vp-v1-unsigned"
 EVIL = "https://evil.example"
-#: Shorter than the 300 seconds for which a session takes answers: what is over was forgotten, and did not end.
+#: Shorter than the 300 seconds in which a session accepts answers, so that checks are dropped before sessions expire.
 CHECK_SECONDS = 200
 
 sys.path.insert(0, str(ROOT / "tests" / "harness"))
@@ -43,7 +43,7 @@ if INSTALLED:
 
 
 def session_of(check: dict[str, Any]) -> str:
-    """As whoever sees the link reads it."""
+    """The session id in the link, which everyone who sees the link can read."""
     (uri,) = parse_qs(urlsplit(check["link"]).query)["response_uri"]
     return uri.rsplit("/", 1)[-1]
 
@@ -67,7 +67,7 @@ class FastApiTest(unittest.TestCase):
 
     @classmethod
     def start(cls, settings: dict[str, str], clean_up: Callable[..., None]) -> str:
-        """Starts the example; gives where it is."""
+        """Starts the example. Returns its address."""
         port = free_port()
         base = f"http://127.0.0.1:{port}"
         command = [sys.executable, "-m", "uvicorn", "fastapi_app:app", "--port", str(port), "--log-level", "warning"]
@@ -81,13 +81,13 @@ class FastApiTest(unittest.TestCase):
         return base
 
     def browser(self) -> httpx.Client:
-        """One with cookies of its own, on a page of the shop."""
+        """A browser with its own cookies, on a page of the shop."""
         client = httpx.Client(base_url=self.base, headers={"Origin": self.base}, timeout=PATIENCE)
         self.addCleanup(client.close)
         return client
 
     def begin(self, browser: httpx.Client) -> dict[str, Any]:
-        """What `idgate.js` does first."""
+        """The first request of `idgate.js`."""
         response = browser.post("/age")
         self.assertEqual(response.status_code, 201)
         check: dict[str, Any] = response.json()
@@ -96,7 +96,7 @@ class FastApiTest(unittest.TestCase):
     def present(
         self, request: dict[str, Any], audience: str, adult: bool, nonce: str | None = None, **more: Any
     ) -> str:
-        """What the wallet shows of its credential: that, and no name."""
+        """The presentation of the wallet, which discloses the age and no name."""
         claims = {SDObj("given_name"): "Erika", "age_equal_or_over": {SDObj("18"): adult}, **more}
         credential = self.issuer.issue(self.wallet, claims)
         asked = {"client_id": audience, "nonce": nonce or request["nonce"]}
@@ -111,7 +111,7 @@ class FastApiTest(unittest.TestCase):
         return httpx.post(request["response_uri"], data=form, timeout=PATIENCE)
 
     def ask_browser(self, check: dict[str, Any], origin: str, adult: bool) -> dict[str, Any]:
-        """What the browser of a page from `origin` gives it."""
+        """The credential that the browser gives a page from `origin`."""
         (data,) = (one["data"] for one in check["dc_api"]["requests"] if one["protocol"] == UNSIGNED)
         shown = self.present(data, f"origin:{origin}", adult)
         (key,) = data["client_metadata"]["jwks"]["keys"]
@@ -128,7 +128,7 @@ class FastApiTest(unittest.TestCase):
         for path in ("/test/age.js", "/idgate.d.js", "/..%2Fage.js", "/docs", "/openapi.json"):
             self.assertEqual(browser.get(path).status_code, 404, path)
 
-    def test_the_page_runs_no_script_but_its_own_and_stands_in_nobodys_frame(self) -> None:
+    def test_the_page_runs_only_its_own_scripts_and_cannot_be_framed(self) -> None:
         for path in ("/", "/age.css", "/age.js", "/idgate.js"):
             headers = self.browser().get(path).headers
             policy = headers["content-security-policy"].split("; ")
@@ -138,7 +138,7 @@ class FastApiTest(unittest.TestCase):
             self.assertEqual(headers["permissions-policy"], "digital-credentials-get=(self)")
             self.assertEqual(headers["x-content-type-options"], "nosniff")
 
-    def test_no_more_is_kept_than_there_is_room_for_and_what_is_over_is_forgotten(self) -> None:
+    def test_the_store_is_limited_and_drops_expired_checks(self) -> None:
         machine = Machine()
         self.addCleanup(machine.remove)
         settings = {"MAX_CHECKS": "2", "CHECK_SECONDS": str(CHECK_SECONDS), **machine.environment}
@@ -174,12 +174,12 @@ class FastApiTest(unittest.TestCase):
             browser = self.browser()
             check = self.begin(browser)
             path, answer = f"/age/{check['id']}", self.ask_browser(check, self.base, adult)
-            # The second comes too late, and the page asks for the outcome.
+            # The second answer comes too late, and the page asks for the outcome.
             for _ in range(2):
                 self.assertEqual(browser.post(f"{path}/dc-api", json=answer).status_code, 200)
                 self.assertEqual(browser.get(path).json(), {"adult": adult})
 
-    def test_another_browser_gets_nothing_whatever_of_the_link_it_knows(self) -> None:
+    def test_another_browser_gets_nothing_with_the_link(self) -> None:
         browser, stranger = self.browser(), self.browser()
         check, others = self.begin(browser), self.begin(stranger)
         session_id, answer = session_of(check), self.ask_browser(check, self.base, True)
@@ -211,11 +211,11 @@ class FastApiTest(unittest.TestCase):
             self.assertEqual(browser.post("/age", headers=headers).status_code, 403)
             self.assertEqual(browser.post(f"{path}/dc-api", json=copied, headers=headers).status_code, 403)
         self.assertEqual(httpx.post(f"{self.base}/age", timeout=PATIENCE).status_code, 403)
-        # Nor does what a copied page got prove anything.
+        # A copied page's answer is refused, too.
         self.assertEqual(browser.post(f"{path}/dc-api", json=copied).status_code, 200)
         self.assertEqual(browser.get(path).json(), {"adult": False})
 
-    def test_what_is_no_answer_changes_nothing_and_what_does_not_verify_is_no(self) -> None:
+    def test_an_invalid_answer_changes_nothing_and_a_refused_one_is_no(self) -> None:
         browser = self.browser()
         check = self.begin(browser)
         path, url = f"/age/{check['id']}", f"/v1/oid4vp/response/{session_of(check)}"
@@ -231,7 +231,7 @@ class FastApiTest(unittest.TestCase):
         self.assertEqual((replayed.status_code, replayed.json()["error"]), (400, "invalid_presentation"))
         self.assertEqual(browser.get(path).json(), {"adult": False})
 
-    def test_who_declines_is_not_shown_to_be_of_age(self) -> None:
+    def test_a_person_who_declines_is_not_of_age(self) -> None:
         browser = self.browser()
         path = f"/age/{self.begin(browser)['id']}"
         declined = {"protocol": UNSIGNED, "data": {"error": "access_denied"}}
@@ -243,7 +243,7 @@ class FastApiTest(unittest.TestCase):
 
         sys.path.insert(0, str(EXAMPLES))
         self.addCleanup(sys.path.remove, str(EXAMPLES))
-        # reason: an address that nothing asks
+        # reason: an address that is never requested
         base = "http://127.0.0.1:8000"
         with mock.patch.dict(os.environ, {"BASE_URL": base, "IDGATE_ISSUER_JWK": self.issuer_jwk}):
             import fastapi_app as app
@@ -257,7 +257,7 @@ class FastApiTest(unittest.TestCase):
         answer = app.idgate.Answer(to=session_id, body=body, content_type="application/x-www-form-urlencoded")
 
         async def told() -> list[str]:
-            """The events for the page; in their middle the fetch ends."""
+            """The events for the page. The fetch ends between them."""
             response = await app.events(session_id)
             events = [str(await anext(response.body_iterator))]
             verification.supply(asked.needs[0], None)

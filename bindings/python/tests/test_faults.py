@@ -1,4 +1,4 @@
-"""What wallets are told by the example and by the program of docs/python.md when something here is at fault."""
+"""The replies to wallets after a fault of this machine, by the example and by the program of docs/python.md."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAULTS: list[tuple[Exception, int, str, str | None]] = [
     (idgate.InternalError("a fault of the test"), 500, "internal_error", None),
     (ValueError("a fault of the test"), 500, "internal_error", None),
 ]
-#: What the program is run behind.
+#: A prefix for the program that makes it fail.
 FAILING = """
 import idgate
 def decide(*_, **__):
@@ -40,13 +40,13 @@ idgate.Verifier.decide = decide
 
 
 def declined(link: str) -> tuple[str, bytes]:
-    """Where a wallet posts that it declines, and what."""
+    """The address and the body of a wallet that declines."""
     request = {name: one for name, (one,) in parse_qs(urlsplit(link).query).items()}
     return request["response_uri"], urlencode({"state": request["state"], "error": "access_denied"}).encode()
 
 
 class PageTest(unittest.TestCase):
-    def test_the_program_tells_a_fault_of_its_own_as_one(self) -> None:
+    def test_the_program_reports_its_own_fault(self) -> None:
         page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
         (program,) = re.findall(r"```python\n# ask\.py\n(.*?)```", page, re.DOTALL)
         for fault, *expected in FAULTS:
@@ -91,7 +91,7 @@ class ExampleTest(unittest.TestCase):
             ):
                 spec.loader.exec_module(cls.example)
 
-    def test_the_example_tells_a_fault_of_its_own_as_one(self) -> None:
+    def test_the_example_reports_its_own_fault(self) -> None:
         from fastapi.testclient import TestClient
 
         origin = {"Origin": self.example.BASE_URL}

@@ -60,7 +60,7 @@ def jwt(key: Any, typ: str, payload: dict[str, Any]) -> str:
 
 
 class Source(http.server.ThreadingHTTPServer):
-    """A status list on loopback: revoked at 1. `before` is called before it answers."""
+    """A status list on loopback: revoked at 1. It calls `before` before it answers."""
 
     daemon_threads = True
 
@@ -73,7 +73,7 @@ class Source(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that trusts nobody hangs up."""
+        """A client without roots closes the connection."""
 
     def token(self) -> bytes:
         lst = b64(zlib.compress(bytes([0b0000_0100, 0])))
@@ -94,7 +94,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(token)
 
     def log_message(self, *_: Any) -> None:
-        """Nobody reads it."""
+        """Writes no log."""
 
 
 class Flow:
@@ -109,7 +109,7 @@ class Flow:
 
     @property
     def stored(self) -> list[str]:
-        """The statuses of the sessions that were committed."""
+        """The statuses of the committed sessions."""
         return [transition.session.info().status for transition in self.store.transitions]
 
     def answered(self) -> tuple[idgate.Session, idgate.Answer]:
@@ -146,7 +146,7 @@ class Flow:
         return (await self.verifier.decide_async(*self.answered(), self.store)).reason
 
     def presented(self) -> tuple[str, dict[str, Any]]:
-        """A presentation without a session, and the terms that it must meet."""
+        """A presentation without a session, and its expectation."""
         ((idx, uri),) = self.statuses
         request = {"client_id": "redirect_uri:https://shop.example/answer", "nonce": "used once"}
         expected = {**request, "format": "dc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}
@@ -171,14 +171,14 @@ class Flow:
 
 @unittest.skipUnless(INSTALLED, "jwcrypto and cryptography are not installed")
 class SharedTest(unittest.TestCase):
-    def test_verifiers_that_were_given_none_share_one_fetcher(self) -> None:
+    def test_verifiers_without_a_fetcher_share_one(self) -> None:
         first = Fetching(True).get()
         self.assertIs(Fetching(True).get(), first)
         own = idgate.Fetcher(allow=LOCAL)
         self.assertIs(Fetching(own).get(), own)
 
     @unittest.skipUnless(hasattr(os, "fork"), "a system without fork")
-    def test_a_child_of_a_process_that_is_making_it_does_not_wait_for_ever(self) -> None:
+    def test_a_fork_while_the_shared_fetcher_is_made_does_not_block_the_child(self) -> None:
         with Fetching._making:
             child = os.fork()
             if child == 0:
@@ -204,7 +204,7 @@ class FetchingTest(unittest.TestCase):
         self.assertEqual((good.reason(), good.stored[2:]), (None, ["VERIFIED"]))
         good.statuses = ((1, source.url),)
         self.assertEqual((good.reason(), source.asked), ("credential_revoked", 1))
-        # What another verifier trusts is another question.
+        # Another verifier has another trust, so its copies are separate.
         self.assertEqual((Flow((0, source.url), fetch=fetcher).reason(), source.asked), (None, 2))
 
     def test_the_list_decides_about_one_presentation_without_a_session(self) -> None:
@@ -265,7 +265,7 @@ class FetchingTest(unittest.TestCase):
         with self.assertRaises(BlockingIOError):
             proxy.accept()
 
-    def test_a_slow_source_keeps_the_loop_from_nothing(self) -> None:
+    def test_a_slow_source_does_not_block_the_event_loop(self) -> None:
         asked, open_ = threading.Event(), threading.Event()
         source = self.source(lambda: (asked.set(), open_.wait(PATIENCE)))
         flow = Flow((0, source.url), fetch=idgate.Fetcher(allow=LOCAL))
@@ -299,7 +299,7 @@ class FetchingTest(unittest.TestCase):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
         self.assertEqual(source.asked, 2)
 
-    def test_what_a_fetcher_cannot_use_is_refused(self) -> None:
+    def test_unusable_fetcher_options_are_refused(self) -> None:
         for wrong in ({"allow": ["localhost"]}, {"allow": ["10.0.0.1/8"]}, {"roots": "no certificate"}, {"roots": b""}):
             with self.assertRaises(idgate.Misconfigured):
                 idgate.Fetcher(**wrong)  # type: ignore[arg-type]
@@ -310,7 +310,7 @@ class FetchingTest(unittest.TestCase):
 
 
 def certified() -> tuple[str, ssl.SSLContext]:
-    """A certificate for 127.0.0.1 that is its own root, and a server that has it."""
+    """A certificate for 127.0.0.1 that is its own root, and a server with it."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Status")])
     now = datetime.datetime.now(datetime.UTC)

@@ -1,4 +1,4 @@
-"""The endpoints for wallets inside FastAPI and Django, asked over HTTP as a wallet asks."""
+"""The endpoints for wallets inside FastAPI and Django, used over HTTP like a wallet does."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class AsyncStore:
 
 
 class Wallets:
-    """What both are asked. `ask` makes a request: method, path, body, media type."""
+    """The tests for both frameworks. `ask` makes a request: method, path, body, media type."""
 
     def setUp(self) -> None:
         self.signer = idgate.Signer(cases.BASE_URL, b"7" * 32)
@@ -82,7 +82,7 @@ class Wallets:
         return status, json.loads(body)
 
     def refused(self, *asked: Any) -> tuple[int, str, dict[str, str]]:
-        """The status, the code and the headers of a refusal, which is as all are."""
+        """The status, the code and the headers of a refusal, whose form is checked."""
         status, headers, body = self.ask(*asked)
         self.assertEqual(headers["content-type"], "application/json", asked)
         self.assertEqual(headers["cache-control"], "no-store", asked)
@@ -110,7 +110,7 @@ class Wallets:
         status, told = self.json("POST", path, declined)
         self.assertEqual((status, told["error"]), (409, "session_not_pending"))
 
-    def test_a_presentation_that_is_refused_is_told_without_a_reason(self) -> None:
+    def test_a_refused_presentation_gets_no_reason(self) -> None:
         info = self.made(self.inline, ["1.0"])
         (state,) = parse_qs(urlsplit(info.qr_code_url or "").query)["state"]
         body = f'state={state}&vp_token={{"credential_1":["not~an~sd-jwt"]}}'.encode()
@@ -118,7 +118,7 @@ class Wallets:
         self.assertEqual((status, told["error"]), (400, "invalid_presentation"))
         self.assertEqual(self.store.kept[info.id][1].info().status, "FAILED")
 
-    def test_who_is_too_late_settles_nothing(self) -> None:
+    def test_a_late_answer_settles_nothing(self) -> None:
         info = self.made(self.inline, ["draft"])
         (state,) = parse_qs(urlsplit(info.qr_code_url or "").query)["state"]
         self.store.commit = lambda transition: False  # type: ignore[method-assign]
@@ -158,7 +158,7 @@ class Wallets:
         plain = self.made(self.inline, ["draft"])
         self.assertEqual(self.json("GET", f"/v1/oid4vp/request/{plain.id}")[0], 404)
 
-    def test_what_is_no_form_with_one_nonce_gets_no_request(self) -> None:
+    def test_a_form_without_exactly_one_nonce_gets_no_request(self) -> None:
         info = self.made(self.signed, ["draft"])
         path = f"/v1/oid4vp/request/{info.id}"
         before = self.store.kept[info.id][0]
@@ -172,14 +172,14 @@ class Wallets:
         self.assertEqual((status, told["error"]), (413, "payload_too_large"))
         self.assertEqual(self.store.kept[info.id][0], before)
 
-    def test_who_only_looks_at_a_request_has_not_fetched_it(self) -> None:
+    def test_a_head_request_is_not_a_fetch(self) -> None:
         info = self.made(self.signed, ["draft"])
         before = self.store.kept[info.id][0]
         status, headers, _ = self.ask("HEAD", f"/v1/oid4vp/request/{info.id}")
         self.assertEqual((status, headers["allow"]), (405, "GET, POST"))
         self.assertEqual(self.store.kept[info.id][0], before)
 
-    def test_a_mistake_of_the_servers_own_is_not_told_to_wallets(self) -> None:
+    def test_wallets_do_not_see_an_error_of_the_server(self) -> None:
         info = self.made(self.inline, ["draft"])
         self.inline.close()
         for asked in (
@@ -191,7 +191,7 @@ class Wallets:
             self.assertEqual((status, code), (500, "internal_error"))
             self.assertIn("this Verifier is closed", logged.output[0])
 
-    def test_a_store_that_fails_is_503_and_the_wallet_may_come_again(self) -> None:
+    def test_a_store_that_fails_is_503_with_retry_after(self) -> None:
         info = self.made(self.signed, ["draft"])
         plain = self.made(self.inline, ["draft"])
         (state,) = parse_qs(urlsplit(plain.qr_code_url or "").query)["state"]
@@ -227,7 +227,7 @@ class Wallets:
             self.assertEqual((status, code), (400, "invalid_request"), kind)
         self.assertEqual(self.ask("POST", path, b"", FORM)[0], 200)
 
-    def test_what_is_no_handle_is_404_and_the_store_does_not_see_it(self) -> None:
+    def test_an_invalid_handle_is_404_and_does_not_reach_the_store(self) -> None:
         self.made(self.signed, ["draft"])
         self.store.asked.clear()
         for handle in ("a" * 65, "%00", "a%3Fb", "a.b", "%C3%A4", "a%0A", "a%20", "a'b"):
@@ -239,7 +239,7 @@ class Wallets:
         self.assertEqual(self.refused("POST", f"/v1/oid4vp/response/{longest}")[:2], (409, "session_not_pending"))
         self.assertEqual(set(self.store.asked), {longest})
 
-    def test_a_body_that_is_too_large_is_told_as_the_library_tells_it(self) -> None:
+    def test_a_body_that_is_too_large_gets_the_librarys_reply(self) -> None:
         info = self.made(self.signed, ["draft"])
         for kind, size, text in (
             ("response", _web.MAX_ANSWER, "the response is larger than 1 MiB"),
@@ -248,13 +248,13 @@ class Wallets:
             status, told = self.json("POST", f"/v1/oid4vp/{kind}/{info.id}", b"x" * (size + 1))
             self.assertEqual((status, told), (413, {"error": "payload_too_large", "message": text}))
 
-    def test_a_fetch_beside_another_gets_the_same_request(self) -> None:
+    def test_parallel_fetches_get_the_same_request(self) -> None:
         info = self.made(self.signed, ["draft"])
         commit, refused = self.store.commit, []
 
         def second(transition: idgate.Transition) -> bool:
             if not refused:
-                # The other one was first.
+                # The other fetch was first.
                 refused.append(commit(transition))
                 return False
             return commit(transition)
@@ -280,7 +280,7 @@ class Wallets:
 
 
 class BodyTest(unittest.TestCase):
-    """Bodies that do not come as they should."""
+    """Incomplete, slow and broken bodies."""
 
     def setUp(self) -> None:
         signer = idgate.Signer(cases.BASE_URL, b"7" * 32)
@@ -294,7 +294,7 @@ class BodyTest(unittest.TestCase):
         self.response, self.request, *_ = _web.routes(verifier, self.store, None, ())
 
     def post(self, route: _web.Route, handle: str, *parts: Any) -> tuple[int, str, str]:
-        """Posts a body of these parts: bytes, errors, and `None`, which does not come."""
+        """Posts a body of these parts: bytes, errors, and `None` for a part that never arrives."""
 
         async def body() -> AsyncGenerator[bytes, None]:
             for part in parts:
@@ -309,7 +309,7 @@ class BodyTest(unittest.TestCase):
         told = json.loads(reply.body)
         return reply.status, told["error"], told["message"]
 
-    def test_nothing_is_read_of_a_body_without_a_session_that_waits_for_it(self) -> None:
+    def test_a_body_is_not_read_without_a_pending_session(self) -> None:
         closed = (409, "session_not_pending", "the session no longer accepts a response")
         nothing = (404, "not_found", "the session has no Request Object to fetch")
         self.assertEqual(self.post(self.response, "ses_0", b"x"), closed)
@@ -385,7 +385,7 @@ class FastApiTest(Wallets, unittest.TestCase):
 
 
 class AsyncFastApiTest(FastApiTest):
-    """A store of coroutine functions does the same."""
+    """The same with a store of coroutine functions."""
 
     behind = AsyncStore
 

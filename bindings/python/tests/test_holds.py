@@ -1,4 +1,4 @@
-"""The hold of a verification that does not come to its end."""
+"""The hold of a verification that fails before its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 class Stopping(idgate.Verification):
-    """Needs a source, and gets as far as `fault` lets it."""
+    """A verification that needs a source, and fails at `fault`."""
 
     def __init__(
         self, fault: BaseException | None = None, fetch: Any = True, now: datetime | None = None
@@ -40,7 +40,7 @@ class Stopping(idgate.Verification):
 
 
 class Store:
-    """Keeps what it is given, unless `faster` says that another answer was."""
+    """A store that accepts everything, unless `faster` says that another answer was faster."""
 
     def __init__(self, committed: list[Any], faster: Callable[[Any], bool] = lambda transition: False) -> None:
         self.committed, self.faster = committed, faster
@@ -54,7 +54,7 @@ class Store:
 
 
 class HoldTest(unittest.TestCase):
-    """A fault after the hold was committed gives it back."""
+    """A fault after the commit of the hold releases it."""
 
     FAULTS = (
         idgate.NotAvailable("at fault"),
@@ -73,7 +73,7 @@ class HoldTest(unittest.TestCase):
         self.committed.clear()
         return kinds
 
-    def test_the_hold_is_given_back_whatever_fails(self) -> None:
+    def test_the_hold_is_released_after_every_failure(self) -> None:
         for fault in (*self.FAULTS, KeyboardInterrupt()):
             with self.assertRaises(type(fault)) as raised:
                 _deciding.decide(Stopping(fault), self.store)
@@ -85,7 +85,7 @@ class HoldTest(unittest.TestCase):
             self.assertIs(raised.exception, fault)
             self.assertEqual(self.kinds(), [Held, str])
 
-    def test_the_hold_is_given_back_at_the_time_that_the_caller_named(self) -> None:
+    def test_the_hold_is_released_at_the_callers_time(self) -> None:
         fault, now = self.FAULTS[0], datetime(2026, 1, 1, tzinfo=UTC)
         for named in (now, None):
             with self.assertRaises(type(fault)):
@@ -95,7 +95,7 @@ class HoldTest(unittest.TestCase):
             self.assertEqual(self.committed[1::2], [f"released at {named}"] * 2)
             self.committed.clear()
 
-    def test_an_answer_that_another_one_overtook_gives_nothing_back(self) -> None:
+    def test_an_overtaken_answer_releases_nothing(self) -> None:
         overtaken = idgate.NotAnAnswer("overtaken", code="session_not_pending")
         for decide in (_deciding.decide, lambda *given: asyncio.run(_deciding.decide_async(*given))):
             with self.assertRaises(idgate.NotAnAnswer):
@@ -105,7 +105,7 @@ class HoldTest(unittest.TestCase):
                 decide(Stopping(), Store(self.committed, lambda transition: True))
             self.assertEqual(self.kinds(), [Held])
 
-    def test_the_hold_is_given_back_when_a_fetch_of_the_callers_own_fails(self) -> None:
+    def test_the_hold_is_released_when_the_callers_fetch_fails(self) -> None:
         def fetch(_: idgate.Need) -> bytes:
             raise RuntimeError("of the caller")
 
@@ -116,9 +116,9 @@ class HoldTest(unittest.TestCase):
             asyncio.run(_deciding.decide_async(Stopping(fetch=fetch), self.store))
         self.assertEqual(self.kinds(), [Held, str])
 
-    def test_the_hold_is_given_back_when_the_caller_waits_no_longer(self) -> None:
+    def test_the_hold_is_released_when_the_caller_is_cancelled(self) -> None:
         class Waiting(Stopping):
-            """Says when it waits for its source."""
+            """Signals when it waits for its source."""
 
             def __init__(self, waits: Callable[[], None]) -> None:
                 super().__init__()
@@ -129,7 +129,7 @@ class HoldTest(unittest.TestCase):
                 return False
 
         class Commits:
-            """A store whose commits begin, and end once they may."""
+            """A store whose commits end only when they are allowed to."""
 
             def __init__(_) -> None:
                 _.begun, _.may_end = asyncio.Event(), asyncio.Event()
@@ -163,7 +163,7 @@ class HoldTest(unittest.TestCase):
             commit.begun.clear()
             commit.may_end.clear()
             deciding.cancel()
-            # It gives the hold back.
+            # It releases the hold.
             await commit.begun.wait()
             if again:
                 deciding.cancel()
@@ -188,7 +188,7 @@ class HoldTest(unittest.TestCase):
             asyncio.run(until_time_is_up())
         self.assertEqual(self.kinds(), [Held, str])
 
-    def test_what_keeps_the_hold_from_being_given_back_hides_no_fault(self) -> None:
+    def test_a_failed_release_does_not_hide_the_first_error(self) -> None:
         class Failing(Store):
             def commit(self, transition: Any) -> bool:
                 if isinstance(transition, str):
@@ -206,7 +206,7 @@ class HoldTest(unittest.TestCase):
             self.assertIs(raised.exception, fault)
             self.assertIsInstance(raised.exception.__context__, LookupError)
 
-    def test_a_hold_that_was_not_committed_is_not_given_back(self) -> None:
+    def test_a_hold_that_was_not_committed_is_not_released(self) -> None:
         class Failing(Store):
             def commit(self, transition: Any) -> bool:
                 super().commit(transition)
@@ -219,7 +219,7 @@ class HoldTest(unittest.TestCase):
             asyncio.run(_deciding.decide_async(Stopping(), store))
         self.assertEqual(self.kinds(), [Held, Held])
 
-    def test_over_http_it_is_told_as_try_again_later_also_where_another_was_faster(self) -> None:
+    def test_over_http_a_failure_is_503_even_if_another_answer_was_faster(self) -> None:
         fault = self.FAULTS[0]
 
         class Verifier:
@@ -243,7 +243,7 @@ async def nothing() -> AsyncGenerator[bytes, None]:
 
 
 class Open:
-    """A session that takes an answer."""
+    """A session that accepts an answer."""
 
     status = "PENDING"
 

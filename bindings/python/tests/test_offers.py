@@ -1,4 +1,4 @@
-"""Several profiles: offers, the way back of the browser, and who a verifier says that it is."""
+"""Several profiles: offers, the redirect of the browser, and the identity of a verifier."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OfferTest(unittest.TestCase):
         (offer,) = session.info(self.now).offers
         return session, offer
 
-    def test_a_certificate_names_the_verifier_and_stands_in_its_requests(self) -> None:
+    def test_a_certificate_names_the_verifier_and_is_in_its_requests(self) -> None:
         certified = self.signer.certified(self.chain, now=self.now)
         verifier = idgate.Verifier(
             cases.BASE_URL,
@@ -83,12 +83,12 @@ class OfferTest(unittest.TestCase):
             with self.assertRaises(idgate.RequestInvalid) as raised:
                 without.create_session({**back, "profile": profile}, mode="live", now=self.now)
             self.assertEqual(raised.exception.code, "unsupported_profile")
-        # A profile that no session could have is refused at once.
+        # A profile that no session could have is refused immediately.
         with self.assertRaises(idgate.Misconfigured) as early:
             idgate.Verifier(cases.BASE_URL, self.trust, profiles=["1.0", "haip"])
         self.assertIn("haip, which needs a signer with a certificate", str(early.exception))
 
-    def test_a_browser_reads_the_result_with_the_code_of_the_way_back(self) -> None:
+    def test_a_browser_reads_the_result_with_the_code_of_the_redirect(self) -> None:
         haip, now = verified("haip")
         assert haip.redirect_uri is not None
         (code,) = parse_qs(urlsplit(haip.redirect_uri).query)["response_code"]
@@ -110,7 +110,7 @@ class OfferTest(unittest.TestCase):
         self.assertTrue(by_value.session.result(idgate.Browser(response_code=None), now).claims)
 
     def registration(self, claim: str) -> str:
-        """For a minute; no registrar signs it: wallets would ask."""
+        """Valid for a minute, and not signed by a registrar, which only wallets would check."""
         registered = {
             "format": "dc+sd-jwt",
             "meta": {"vct_values": ["urn:eudi:pid:1"]},
@@ -122,7 +122,7 @@ class OfferTest(unittest.TestCase):
         encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode() for part in parts]
         return ".".join([*(part.rstrip("=") for part in encoded), "c2ln"])
 
-    def test_a_registration_certificate_goes_to_wallets_and_asking_for_more_is_told(self) -> None:
+    def test_a_registration_certificate_goes_to_wallets_and_excess_claims_are_reported(self) -> None:
         certified = self.signer.certified(self.chain, now=self.now)
         registration, later = self.registration("given_name"), self.now + timedelta(minutes=1)
         told = certified.check_registration(registration, now=self.now)
@@ -179,7 +179,7 @@ class OfferTest(unittest.TestCase):
         _, offer = self.offer(encrypted)
         self.assertIn("response_mode=direct_post.jwt", offer.deep_links["openid4vp"])
 
-    def test_what_does_not_fit_together_is_refused(self) -> None:
+    def test_options_that_do_not_fit_together_are_refused(self) -> None:
         certified = self.signer.certified(self.chain, now=self.now)
         other = idgate.Signer(cases.BASE_URL, idgate.generate_signing_key())
         san: dict[str, Any] = {"profiles": ["1.0"], "client_id": "x509_san_dns"}
@@ -196,7 +196,7 @@ class OfferTest(unittest.TestCase):
 
 
 def verified(title: str) -> tuple[idgate.Decision, datetime]:
-    """What comes of the first good answer to a link with this in its title, and when."""
+    """The outcome of the first valid answer to a link with this in its title, and its time."""
     good = (case for case in cases.load() if case["expected"].get("status") == "VERIFIED")
     case = next(case for case in good if title in case["title"] and not case.get("dc_api"))
     now, session = cases.at(case["now_ms"]), idgate.Session.restore(cases.decode(case["session"]))

@@ -1,4 +1,4 @@
-"""The examples of README.md: the first one is run as it is there."""
+"""The examples of README.md. The first one is run unchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DECLINED = {"protocol": "openid4vp-v1-unsigned", "data": {"error": "access_denie
 
 
 def first_example() -> list[str]:
-    """What runs at POST /age, and where a browser and a page ask."""
+    """The code for POST /age, and the addresses that a browser and a page request."""
     found = re.search(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
     assert found
     begin, rest = found[1].split(PARTS[0])
@@ -34,7 +34,7 @@ def first_example() -> list[str]:
 
 class ReadmeTest(unittest.TestCase):
     def setUp(self) -> None:
-        """`open` finds the file that the example reads."""
+        """Makes `open` find the file that the example reads."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.addCleanup(os.chdir, os.getcwd())
@@ -70,7 +70,7 @@ class ReadmeTest(unittest.TestCase):
             for name in re.findall(r"\bidgate\.([A-Za-z_]+)", example):
                 self.assertTrue(hasattr(idgate, name) or name in ("fastapi", "django"), name)
 
-    def test_the_example_of_a_fault_says_what_is_printed(self) -> None:
+    def test_the_error_example_matches_its_printed_output(self) -> None:
         (example,) = re.findall(r"```python\n(try:\n    idgate\.Trust.*?)```", README.read_text(), re.DOTALL)
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(example, {"idgate": idgate})

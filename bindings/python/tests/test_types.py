@@ -1,4 +1,4 @@
-"""Type checkers take what is right, and find in each wrong program the line that is marked."""
+"""Type checkers accept correct programs, and find the marked line in each wrong program."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ async def in_a_loop(trust: Trust, verifier: Verifier, session: idgate.Session, a
     print(verified.claims_as(Pid).birthdate)
 """
 SD_JWT = '"format": "dc+sd-jwt", "issuer_id": "i", "claims": ["a"]'
-#: Each line is a program. Where a program has several lines, the wrong one is marked.
+#: Each line is a program. In a program of several lines, the wrong line is marked.
 WRONG = {
     "a key that a request does not have": f'verifier.create_session({{"credential": [{{{SD_JWT}}}]}}, mode="live")',
     "a request of another key": (

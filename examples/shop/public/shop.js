@@ -1,9 +1,9 @@
-// The page: begins an order, asks the browser's wallets or shows the code and the live status, then the
-// outcome. It talks to the shop's backend only, and never sees a key or a claim that it does not show.
+// The page: begins an order, asks the browser's wallets or shows the code and the live status, and then the
+// outcome. It talks only to the shop's backend. It never receives a key, or a claim that it does not show.
 
 import { start, Verification } from '/idgate.js'
 
-/** How an order is, in words. */
+/** The states of an order, in words. */
 const STATUS = {
   CREATED: 'Waiting for your wallet',
   PENDING: 'Waiting for your wallet',
@@ -24,7 +24,7 @@ async function begin(device) {
   const { link, qr, page_url: page } = order.begun
   element('link').href = link
   if (device === 'this') {
-    // From here the wallet takes over; it leads back to /back.
+    // The wallet continues from here, and leads back to /back.
     location.assign(link)
     return
   }
@@ -33,7 +33,7 @@ async function begin(device) {
     element('qr').src = qr
     element('qr').hidden = false
   }
-  // The browser's own dialogue, where it has one for this; else the gateway's page, or the code.
+  // The browser's own dialogue if it has one for this request; else the gateway's page, or the code.
   if (await order.ask()) return
   if (page) return location.assign(page)
   show('scan')
@@ -48,7 +48,7 @@ function listen(order) {
   order.addEventListener('failed', ({ detail }) => fail(detail))
   order.addEventListener('outcome', ({ detail: { state, name, words } }) => {
     if (state === 'waiting') {
-      // Nobody knows yet, or the shop could not find out: it is asked again.
+      // There is no outcome yet, or the shop could not read it. Ask again.
       show('scan')
       setTimeout(() => order.follow(), 1000)
       return
@@ -70,7 +70,7 @@ for (const device of ['other', 'this']) {
   element(device).addEventListener('click', () => begin(device).catch(fail))
 }
 
-// The way back from the wallet ends here.
+// The redirect from the wallet ends here.
 const id = location.hash.slice(1)
 if (id === 'refused') {
   tell('refused', 'this is not the browser that began; go on there')

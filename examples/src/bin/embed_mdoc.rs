@@ -1,5 +1,5 @@
-//! One mdoc verified inside an application, without a server, its revocation included: make a
-//! session, take the wallet's answer, fetch what the verdict needs, read the claims.
+//! Verifies one mdoc inside an application, without a gateway, including its revocation: it creates a
+//! session, takes the wallet's answer, fetches what the decision needs, and reads the claims.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -19,12 +19,12 @@ const MDL: &str = "org.iso.18013.5.1.mDL";
 fn main() -> Result<(), Box<dyn Error>> {
     let sample = samples::issue_mdl(now().0);
 
-    // Once: whom to trust, and where wallets reach us. A file may hold many roots, PEM or DER.
+    // Once: the trusted issuers, and our address for wallets. A file may have many roots, in PEM or DER.
     let issuer = Issuer::new(samples::MDL_ISSUER).doc_type(MDL).iaca_roots(sample.root.der);
     let trust = Trust::new(PROVIDER, [issuer])?;
     let builder = Verifier::builder(trust).profiles([Profile::V1_0]);
     let verifier = builder.unsigned("https://shop.example").build()?;
-    // Reaches public addresses only, and remembers what it got: for many threads and verifications.
+    // Reaches only public addresses and caches what it fetched, for many threads and verifications.
     let fetcher = BlockingFetcher::new(FetchOptions::default())?;
 
     // Per person: a session. Commit `created.session` before you show its link. This one is in
@@ -39,15 +39,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let wallet = Wallet::new(sample.document.device_key.clone()).with_mdoc(sample.document);
     let answer = wallet::answer(&wallet, &link, Format::Mdoc, None)?;
 
-    // Decide. Status lists and CRLs are asked for last of all, when everything else is good.
+    // Decide. Status lists and CRLs are fetched last, when everything else is good.
     let posted =
         Answer { to: &info.id, content_type: Some(&answer.content_type), body: &answer.bytes };
     let mut verification = verifier.begin(&created.session, posted, &mut OsEntropy, now())?;
-    // `commit` stores the hold before the first fetch; the fetcher asks for all of them at once.
+    // `commit` stores the hold before the first fetch. The fetcher fetches all lists in parallel.
     let commit = |_hold: Transition| Ok::<_, Infallible>(());
     let decision = fetcher.decide(&mut verification, now, commit)?;
 
-    // Commit `decision.transition` where the revision still is the old one; then send `decision.reply()`.
+    // Commit `decision.transition` if the stored revision is still the old one; then send `decision.reply()`.
     match decision.transition.session.result(Reader::Backend, now()) {
         Ok(result) => println!("verified: {}", result.claims_json()),
         Err(_) => println!("refused: {:?}", decision.report.error()),

@@ -1,5 +1,5 @@
-//! One whole verification inside an application, without a server: make a session, show its link,
-//! take the wallet's answer, read the claims.
+//! A complete verification inside an application, without a gateway: it creates a session, shows its
+//! link, takes the wallet's answer, and reads the claims.
 
 use std::error::Error;
 
@@ -12,7 +12,7 @@ use idgate_testkit::openid4vp::Format;
 use idgate_testkit::samples;
 use idgate_testkit::wallet::Wallet;
 
-/// The claims that we ask for, by the names of the issuer.
+/// The requested claims, by the issuer's names.
 #[derive(Debug, serde::Deserialize)]
 struct Person {
     given_name: String,
@@ -28,7 +28,7 @@ struct Ages {
 fn main() -> Result<(), Box<dyn Error>> {
     let sample = samples::issue_sample(now().0);
 
-    // Once: whom to trust, and where wallets reach us.
+    // Once: the trusted issuers, and our address for wallets.
     let issuer = Issuer::new(samples::ISSUER).vct(samples::VCT);
     let issuer = issuer.jwk(sample.issuer_key.public_jwk().to_string());
     let trust = Trust::new(PROVIDER, [issuer])?;
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let wallet = Wallet::new(sample.holder_key).with(sample.credential);
     let answer = wallet::answer(&wallet, &link, Format::SdJwtVc, None)?;
 
-    // Decide; commit `decision.transition` where the revision still is the old one; then send `decision.reply()`.
+    // Decide, commit `decision.transition` if the stored revision is still the old one, then send `decision.reply()`.
     let posted =
         Answer { to: &info.id, content_type: Some(&answer.content_type), body: &answer.bytes };
     let mut verification = verifier.begin(&created.session, posted, &mut OsEntropy, now())?;

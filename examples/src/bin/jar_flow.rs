@@ -1,5 +1,5 @@
-//! Signed requests inside an application: a Request Object that the wallet fetches and verifies with our DID document,
-//! and an answer that is encrypted to a key of the session alone.
+//! Signed requests inside an application: a Request Object that the wallet fetches and verifies with our DID
+//! document, and an answer that is encrypted to a key of this session.
 
 use std::error::Error;
 
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Serve it at `/.well-known/did.json`.
     let did_document = verifier.did_document_json().ok_or("no key signs under the DID")?;
 
-    // Per person: a session. Its bytes hold the private key for the answer: seal them.
+    // Per person: a session. Its bytes contain the private key for the answer: encrypt them.
     let card = Credential::sd_jwt_vc("pid", samples::ISSUER);
     let asked = Request::of([card.claims(["given_name", "age_equal_or_over"])]);
     let created = verifier.create_session(&asked, NewSession::live(), &mut OsEntropy, now())?;
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let fetched = Some((fetched.jwt.as_str(), did_document));
     let answer = wallet::answer(&wallet, &link, Format::SdJwtVc, fetched)?;
 
-    // From here on like an unsigned request: the session knows how its answer is read.
+    // From here on the same as for an unsigned request: the session has the key for its answer.
     let posted =
         Answer { to: &info.id, content_type: Some(&answer.content_type), body: &answer.bytes };
     let mut verification = verifier.begin(&session, posted, &mut OsEntropy, now())?;

@@ -1,5 +1,5 @@
-//! The library inside a web service of your own, here with axum: profiles 1.0 and HAIP, signed requests, status lists
-//! fetched, sessions in memory.
+//! The library inside your own web service, here with axum: profiles 1.0 and HAIP, signed requests, fetched status
+//! lists, and sessions in memory.
 //!
 //! usage: `own_shell KEY.pem CHAIN.pem [ADDRESS [RANGE]]`, where status lists may be in RANGE, for example 10.0.0.0/8
 //!
@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         options = options.allow(Cidr::parse(&range)?);
     }
     let listener = TcpListener::bind(address).await?;
-    let base_url = format!("http://{}", listener.local_addr()?); // TLS in front, when not at home
+    let base_url = format!("http://{}", listener.local_addr()?); // for a public address, put TLS in front
 
     let trust = Trust::new(PROVIDER, [Issuer::new(PID).vct("urn:eudi:pid:1").jwk(sample_jwk())])?;
     let signer = SoftwareSigner::from_pem(&fs::read(key)?)?.certified(&fs::read(chain)?)?;

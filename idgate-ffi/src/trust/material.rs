@@ -27,13 +27,13 @@ choices! {
 const LACKS_SIGNER_CA: &str =
     "needs the CA of its signer: without it anyone could have made the list";
 
-/// The next trusted list of an issuer is held to this. It stays as long as the collection, also where the
+/// The next trusted list of an issuer is compared with this. It stays as long as the collection, even if the
 /// issuer is replaced.
 #[derive(Clone)]
 pub(super) struct Former {
     mark: ListMark,
     list_type: ListType,
-    /// Of the signer of the first one: any customer of its CA could publish lists otherwise.
+    /// The signer of the first list. Otherwise any customer of its CA could publish lists.
     organization: Option<String>,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Material<'a> {
         Ok(Self { kind, given, test_only, allow_stale })
     }
 
-    /// Adds it; what became of a list comes back.
+    /// Adds the material, and returns the report if it is a list.
     pub(super) fn add_to(&self, entry: &mut TrustEntry) -> Result<Option<ImportedList>, Failure> {
         use idgate_material::*;
         match self.kind {
@@ -96,7 +96,7 @@ impl<'a> Material<'a> {
         Ok(None)
     }
 
-    /// An issuer with this material alone.
+    /// An issuer with only this material.
     fn issuer(&self) -> Issuer {
         use idgate_material::*;
         let issuer = Issuer::new(self.given.issuer_id);
@@ -175,7 +175,7 @@ impl<'a> Material<'a> {
         if self.test_only { root.for_test_only() } else { root }
     }
 
-    /// The present, which lists have dates for.
+    /// The current time, which lists need.
     fn now(&self) -> Result<UnixMillis, Failure> {
         match self.given.now {
             UnixMillis(0) => Err(self.fault("needs now_ms, the present time")),
@@ -187,7 +187,7 @@ impl<'a> Material<'a> {
         self.fault(format_args!("has a signer_ca that {}", why.0))
     }
 
-    /// Of what is not read by the core's [`Issuer`].
+    /// A fault of material that the core's [`Issuer`] does not read.
     fn fault(&self, why: impl fmt::Display) -> Failure {
         use idgate_material::*;
         let field = match self.kind {

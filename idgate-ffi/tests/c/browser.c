@@ -1,4 +1,4 @@
-/* A page that asks its browser: what it passes on, and what it brings back. */
+/* A page that asks its browser: the requests that it passes on, and the answer. */
 #include "page.h"
 
 static idgate_status ask(idgate_verifier *verifier, const char *root, const char *name, idgate_transition *made,
@@ -9,7 +9,7 @@ static idgate_status ask(idgate_verifier *verifier, const char *root, const char
     return status;
 }
 
-/* Drafts know no browsers, and what nobody enabled is no field. */
+/* Drafts have no requests to browsers, and dc_api is not a field unless it is enabled. */
 static void where_nobody_enabled_it_there_is_nothing_of_it(const char *root, idgate_trust *trust) {
     idgate_error *err = NULL;
     idgate_verifier *verifier = NULL;
@@ -42,7 +42,7 @@ static void a_page_passes_on_each_protocol(const char *root, idgate_verifier *ve
     idgate_bytes_free(requests);
     IS(IDGATE_MISUSE, idgate_dc_api_requests(verifier, NULL, NOW, &requests, &err));
     IS(IDGATE_MISUSE, idgate_dc_api_requests(verifier, made.session, NOW, NULL, &err));
-    /* Ten years later nobody may answer. */
+    /* Ten years later the session accepts no answer. */
     IS(IDGATE_BAD_RESPONSE, idgate_dc_api_requests(verifier, made.session, NOW + 315360000000u, &requests, &err));
     transition_free(made);
     IS(IDGATE_OK, ask(verifier, root, "offers/request.json", &made, &err));
@@ -53,7 +53,7 @@ static void a_page_passes_on_each_protocol(const char *root, idgate_verifier *ve
     transition_free(made);
 }
 
-/* Made for a page from elsewhere, it is refused. */
+/* An answer for a page of another origin is refused. */
 static void a_copied_page_gets_nothing(const char *root, idgate_verifier *verifier, const idgate_session *session) {
     idgate_error *err = NULL;
     idgate_bytes result;
@@ -79,14 +79,14 @@ static void what_a_page_brings_back_settles_the_session(const char *root, idgate
     IS(IDGATE_BAD_RESPONSE, begin_dc_api(verifier, session, none, &verification, &err));
     IS(IDGATE_MISUSE, begin_dc_api(verifier, NULL, credential, &verification, &err));
     IS(IDGATE_MISUSE, begin_dc_api(NULL, session, credential, &verification, &err));
-    /* It came in one way. */
+    /* An answer is either posted or from a page, not both. */
     idgate_answer both = {.size = sizeof both, .to = IDGATE_STR("ses_1"), .body = GIVEN(credential), .from_page = 1};
     IS(IDGATE_MISUSE, idgate_verification_begin(verifier, session, &both, NOW, &verification, &err));
     idgate_step *step = step_dc_api(verifier, session, credential);
     CHECK(contains(idgate_step_json(step), "\"reply\":\"accepted\""));
     CHECK(contains(idgate_step_json(step), "\"redirect_uri\":null"));
     idgate_session *settled = session_after(step);
-    /* The page is there already: no code brings a browser back. */
+    /* The page is already open, so there is no code for a redirect. */
     IS(IDGATE_OK, idgate_session_result(settled, IDGATE_READER_BROWSER, NONE, NOW, &result, &err));
     CHECK(has(result, "Erika") && has(result, "\"origin\":\"https://shop.example\""));
     CHECK(has(result, "\"request_mode\":\"dc_api\""));

@@ -1,4 +1,4 @@
-/* What the programs share: files, and checks that say where they failed. */
+/* Shared by the programs: files, and checks that say where they failed. */
 #ifndef COMMON_H
 #define COMMON_H
 
@@ -19,7 +19,7 @@
         }                                                                       \
     } while (0)
 
-/* The call is refused with this status; its error is shown when it is another. */
+/* Checks that the call is refused with this status. Shows its error if the status is another. */
 #define IS(expected, call)                                                      \
     do {                                                                        \
         idgate_status got = (call);                                             \
@@ -42,7 +42,7 @@ static inline idgate_str text_of(const char *text) {
     return (idgate_str){text, strlen(text)};
 }
 
-/* The contents of a file or of bytes of the library, given to a function. */
+/* The contents of a file or of bytes of the library, passed to a function. */
 #define GIVEN(bytes) ((idgate_str){(bytes).ptr, (bytes).len})
 
 static const idgate_str NONE = {NULL, 0};
@@ -77,7 +77,7 @@ static inline int contains(idgate_str text, const char *part) {
     return 0;
 }
 
-/* The same of bytes of the library. */
+/* The same for bytes of the library. */
 #define has(bytes, part) contains(GIVEN(bytes), part)
 
 /* The text between this mark and the next quotation mark. */
@@ -205,7 +205,7 @@ struct answer {
     struct file session, content_type, body;
 };
 
-/* Takes it as an answer that was posted there; NULL: to the session's own path. */
+/* Takes an answer that was posted to this path; NULL: to the session's own path. */
 static inline idgate_status begin(const idgate_verifier *verifier, const idgate_session *session, const char *to,
                                   struct answer given, idgate_verification **verification, idgate_error **err) {
     idgate_bytes info = {NULL, 0};

@@ -1,4 +1,4 @@
-/* The header is C++ as well, and so is what its macro makes. */
+/* The header and its macro are also valid C++. */
 #include "idgate.h"
 
 int main() {

@@ -31,7 +31,7 @@ static void a_licence_is_asked_for_by_both_protocols(const char *root, idgate_ve
     free(request.ptr);
 }
 
-/* What is encrypted for a page from elsewhere does not open, and changes nothing. */
+/* An answer encrypted for a page of another origin cannot be decrypted, and changes nothing. */
 static void a_copied_page_gets_nothing(const char *root, idgate_verifier *verifier, const idgate_session *session) {
     idgate_error *err = NULL;
     idgate_verification *verification = NULL;

@@ -3,7 +3,7 @@
 
 static int asked;
 
-/* In place of an HSM: signs with zeros, or not at all when there is no userdata. */
+/* Replaces an HSM: signs with zeros, or fails without userdata. */
 static int32_t sign(void *userdata, const uint8_t *input, size_t input_len, uint8_t *signature) {
     CHECK(input != NULL && input_len > 0);
     asked++;
@@ -54,7 +54,7 @@ static void requests_are_fetched(const char *root, idgate_verifier *verifier) {
     IS(IDGATE_OK, fetch(verifier, made.session, NONE, NOW, &first, &err));
     IS(IDGATE_OK, idgate_step_transition(first, &next, &err));
     CHECK(next.from == 1 && next.session != NULL);
-    /* Nothing of a fetch is left behind when there is no room for its output. */
+    /* A fetch leaks nothing if there is no output for its result. */
     size_t before = idgate_in_use();
     IS(IDGATE_MISUSE, fetch(verifier, made.session, NONE, NOW, NULL, &err));
     IS(IDGATE_MISUSE, idgate_step_transition(first, NULL, &err));
@@ -73,7 +73,7 @@ static void requests_are_fetched(const char *root, idgate_verifier *verifier) {
     free(request.ptr);
 }
 
-/* The profile is the stored session's: any verifier takes its answer. */
+/* The stored session has its own profile, so any verifier accepts its answer. */
 static void an_encrypted_answer_is_verified(const char *root, idgate_verifier *verifier) {
     idgate_error *err = NULL;
     idgate_session *session = NULL;
@@ -105,7 +105,7 @@ static idgate_verifier *signed_by(const idgate_signer *signer, const idgate_trus
     return verifier_of_options(options, trust);
 }
 
-/* A session that a replaced signer made goes on with that signer. */
+/* A session of a replaced signer continues with that signer. */
 static void a_replaced_signer_signs_for_its_own_sessions(const char *root, const idgate_signer *first,
                                                          idgate_trust *trust) {
     idgate_error *err = NULL;

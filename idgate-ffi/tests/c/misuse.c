@@ -1,4 +1,4 @@
-/* Every mistake that a caller can make and a library can notice. */
+/* Every mistake of a caller that the library can detect. */
 #include "common.h"
 
 static void text_of_error(void) {
@@ -138,7 +138,7 @@ static void a_verification_is_decided_once(const char *root) {
     struct answer given = answer_of(root, "sd_jwt");
     IS(IDGATE_OK, idgate_session_restore(GIVEN(given.session), &session, &err));
     idgate_answer answer = {.size = sizeof answer};
-    /* Posted nowhere; NULL; neither posted nor brought by a page. */
+    /* Without a path; NULL; neither posted nor from a page. */
     IS(IDGATE_MISUSE, idgate_verification_begin(verifier, session, &answer, NOW, &verification, &err));
     IS(IDGATE_MISUSE, idgate_verification_begin(verifier, session, NULL, NOW, &verification, &err));
     answer.from_page = 2;
@@ -146,12 +146,12 @@ static void a_verification_is_decided_once(const char *root) {
     answer = (idgate_answer){.size = sizeof answer, .to = IDGATE_STR("")};
     IS(IDGATE_BAD_RESPONSE, idgate_verification_begin(verifier, session, &answer, NOW, &verification, &err));
     IS(IDGATE_OK, begin(verifier, session, NULL, given, &verification, &err));
-    /* What it works with may go. */
+    /* The objects that it works with may be freed. */
     IS(IDGATE_OK, idgate_session_free(session));
     IS(IDGATE_OK, idgate_verifier_free(verifier));
     answer_free(given);
     IS(IDGATE_MISUSE, idgate_verification_supply(verification, 0, NONE, NOW, &err));
-    /* Nothing is needed yet, so nothing is known and nothing can be fetched. */
+    /* There are no needs yet, so nothing is cached and nothing can be fetched. */
     idgate_fetcher *fetcher = NULL;
     bool came = true;
     const idgate_str range = IDGATE_STR("x");
@@ -171,7 +171,7 @@ static void a_verification_is_decided_once(const char *root) {
     IS(IDGATE_MISUSE, idgate_verification_step(verification, NULL, &err));
     idgate_step *step = step_of(verification), *none = NULL;
     CHECK(idgate_step_kind(step) == IDGATE_STEP_DONE && contains(idgate_step_json(step), "\"VERIFIED\""));
-    /* The session of a step can be had twice, and outlives the step. */
+    /* The session of a step can be read twice, and outlives the step. */
     idgate_session *once = session_after(step), *twice = session_after(step);
     step_free(step);
     IS(IDGATE_MISUSE, idgate_step_free(step));

@@ -1,9 +1,9 @@
-/* A program of a later version, whose structs have one field more, with today's library. */
+/* A program of a later version, whose structs have an additional field, with the current library. */
 #include "common.h"
 
 static const char *root;
 
-/* The field that this library does not know is zero, and then it is not. */
+/* The field that this library does not know is first zero, and then not. */
 #define TAKES(expected, name, call)                                          \
     do {                                                                     \
         (name).added_later = 0;                                              \
@@ -38,7 +38,7 @@ static void sessions(void) {
     idgate_answer answer = {.size = sizeof answer, .to = after(GIVEN(told), "\"handle\":\""),
                             .content_type = GIVEN(given.content_type), .body = GIVEN(given.body)};
     TAKES(IDGATE_OK, answer, idgate_verification_begin(verifier, session, &answer, NOW, &verification, &err));
-    /* Of a reply the library fills the fields that it knows, and leaves the others alone. */
+    /* In a reply the library fills the fields that it knows, and leaves the others unchanged. */
     step = step_of(verification);
     idgate_reply reply = {.size = sizeof reply, .added_later = 7};
     IS(IDGATE_OK, idgate_step_reply(step, &reply, &err));

@@ -15,7 +15,7 @@ static idgate_verifier_options *by_host(const idgate_signer *first, const idgate
     return options;
 }
 
-/* A certificate is checked before it is put to use. */
+/* A certificate is checked before it is used. */
 static idgate_signer *certified(const char *root, idgate_signer *signer) {
     idgate_error *err = NULL;
     idgate_signer *certified = NULL, *other = NULL;
@@ -41,7 +41,7 @@ static void refused(idgate_verifier_options *options, const idgate_trust *trust)
     IS(IDGATE_OK, idgate_verifier_options_free(options));
 }
 
-/* What does not fit together is said when the verifier is made. */
+/* Choices that do not fit together are refused when the verifier is made. */
 static void verifiers_that_cannot_be(idgate_signer *certified, idgate_trust *trust) {
     idgate_error *err = NULL;
     refused(OPTIONS(0), trust);
@@ -72,7 +72,7 @@ static idgate_status fetch(const idgate_verifier *verifier, const idgate_session
     return idgate_request_object(verifier, session, &asked, NOW, step, err);
 }
 
-/* The first profile is for requests that name none; each request is signed by whom it names. */
+/* The first profile is for requests that name none. Each request is signed by the identity in it. */
 static void a_request_under_the_certificate(const char *root, idgate_verifier *verifier) {
     idgate_error *err = NULL;
     idgate_transition made, next;
@@ -85,7 +85,7 @@ static void a_request_under_the_certificate(const char *root, idgate_verifier *v
     CHECK(has(info, "request_uri_method=post") && has(info, "\"handle\":\"ses_"));
     idgate_str handle = after(GIVEN(info), "\"handle\":\""), path = after(GIVEN(info), "\"request_uri\":\"");
     IS(IDGATE_BAD_RESPONSE, fetch(verifier, made.session, (idgate_asked){.to = IDGATE_STR("off_1")}, &step, &err));
-    /* By POST, whose form the library reads; by GET, to the whole path. */
+    /* By POST, with a form that the library reads; by GET, with the whole path. */
     idgate_asked posted = {.to = handle, .content_type = IDGATE_STR("application/x-www-form-urlencoded"),
                            .body = IDGATE_STR("wallet_nonce=wallet%27s")};
     IS(IDGATE_OK, fetch(verifier, made.session, posted, &step, &err));
@@ -109,7 +109,7 @@ static void a_request_under_the_certificate(const char *root, idgate_verifier *v
     free(request.ptr);
 }
 
-/* A profile that is not enabled is refused with the remedy. */
+/* A profile that is not enabled is refused with a remedy. */
 static const char HAIP[] = "{\"credentials\":[{\"format\":\"dc+sd-jwt\",\"issuer_id\":\"https://issuer.example\","
                            "\"claims\":[\"given_name\"]}],\"profiles\":[\"haip\"],"
                            "\"redirect_uri\":\"https://shop.example\"}";
@@ -171,7 +171,7 @@ static void choices_have_defaults(const char *root, const idgate_signer *signer,
     idgate_bytes_free(info);
 }
 
-/* A request may name profiles that the verifier speaks, and gets an offer for each. */
+/* A request may name profiles of the verifier, and gets an offer for each. */
 static void a_request_names_profiles(const char *root, idgate_verifier *verifier, idgate_verifier *draft) {
     idgate_error *err = NULL;
     idgate_transition made;
@@ -183,7 +183,7 @@ static void a_request_names_profiles(const char *root, idgate_verifier *verifier
     CHECK(has(info, "x509_san_dns:gateway.example") && has(info, "\"client_id\":\"did:web:"));
     idgate_bytes_free(info);
     transition_free(made);
-    /* Where only drafts are spoken, no profile can be named. */
+    /* With only drafts, no profile can be named. */
     CHECK(create(draft, request, IDGATE_MODE_LIVE, &made, &err) == IDGATE_BAD_REQUEST);
     CHECK(contains(idgate_error_code(err), "unsupported_profile"));
     CHECK(contains(idgate_error_path(err), "profiles"));
@@ -191,7 +191,7 @@ static void a_request_names_profiles(const char *root, idgate_verifier *verifier
     free(request.ptr);
 }
 
-/* Sessions that end in the browser that they began in give their result for the code of the way back. */
+/* Sessions that have to end in the browser that began give their result only for the code of the redirect. */
 static void the_result_needs_the_code(const idgate_session *session, idgate_str told) {
     idgate_error *err = NULL;
     idgate_bytes result;
@@ -230,7 +230,7 @@ static void an_answer_to_one_offer_settles_the_session(const char *root, idgate_
     IS(IDGATE_OK, idgate_session_info(session, NOW, &info, &err));
     CHECK(has(info, "\"profile\":\"draft\"") && has(info, "\"profile\":\"haip\"") && has(info, handle));
     idgate_bytes_free(info);
-    /* Made for one offer, it is not an answer to another. */
+    /* A presentation for one offer is not an answer to another. */
     IS(IDGATE_BAD_RESPONSE, begin(verifier, session, NULL, answer, &verification, &err));
     CHECK(begin(verifier, session, "off_1", answer, &verification, &err) == IDGATE_BAD_RESPONSE);
     idgate_reply conflict = {.size = sizeof conflict};
@@ -241,7 +241,7 @@ static void an_answer_to_one_offer_settles_the_session(const char *root, idgate_
     IS(IDGATE_OK, idgate_verification_free(verification));
     IS(IDGATE_OK, begin(verifier, session, path, answer, &verification, &err));
     idgate_step *step = step_of(verification);
-    /* Outside of drafts the wallet is told where to go, and nothing else. */
+    /* Except in drafts, the wallet receives only the redirect. */
     CHECK(contains(reply_of(step).body, "{\"redirect_uri\":\"https://shop.example/back"));
     idgate_session *settled = session_after(step);
     IS(IDGATE_OK, result_of(settled, NOW, &result, &err));

@@ -4,7 +4,7 @@
 
 #include "common.h"
 
-/* Takes what a page got from its browser. */
+/* Takes an answer that a page got from its browser. */
 static inline idgate_status begin_dc_api(idgate_verifier *verifier, const idgate_session *session,
                                          struct file credential, idgate_verification **verification,
                                          idgate_error **err) {

@@ -6,7 +6,7 @@ static idgate_status check(const idgate_signer *signer, struct file jwt, uint64_
     return idgate_registration_check(signer, GIVEN(jwt), now, told, err);
 }
 
-/* It is the party's of the certificate, and in force. */
+/* It names the same relying party as the certificate, and is valid. */
 static void it_is_checked_before_it_is_put_to_use(const idgate_signer *bare,
                                                   const idgate_signer *certified, struct file jwt) {
     idgate_error *err = NULL;
@@ -38,7 +38,7 @@ static idgate_bytes compared(const idgate_verifier *verifier, struct file jwt, s
     return told;
 }
 
-/* What is asked for beyond it is told. */
+/* Claims beyond the registration are reported. */
 static void it_is_compared_with_requests(const idgate_verifier *verifier, struct file jwt,
                                          struct file another, struct file request) {
     idgate_bytes told = compared(verifier, jwt, request, NOW);
@@ -58,7 +58,7 @@ static idgate_status registered(const idgate_verifier *verifier, struct file req
     return idgate_session_create(verifier, GIVEN(request), &shop, now, made, err);
 }
 
-/* The claims of the Request Object of a session, as they stand in the JWT: base64url. */
+/* The claims of the Request Object of a session, as in the JWT: base64url. */
 static int goes_with(const idgate_verifier *verifier, idgate_transition made, struct file jwt,
                      uint64_t now) {
     idgate_error *err = NULL;
@@ -88,7 +88,7 @@ static int goes_with(const idgate_verifier *verifier, idgate_transition made, st
     return found;
 }
 
-/* It goes to wallets while it is in force; a strict party is refused what wallets would refuse. */
+/* It goes to wallets while it is valid. With `strict`, requests that wallets would refuse are refused. */
 static void it_goes_to_wallets(const idgate_verifier *verifier, struct file jwt, struct file another,
                                struct file request) {
     idgate_error *err = NULL;

@@ -47,7 +47,7 @@ static void verified_and_refused(idgate_verifier *verifier, struct answer answer
     idgate_verification *verification = begun(verifier, answer);
     decided(step_of(verification), IDGATE_SESSION_VERIFIED, claim);
     idgate_verification_free(verification);
-    /* One bit of the answer, somewhere in the presentation. */
+    /* Flip one bit of the answer, somewhere in the presentation. */
     for (size_t at = 200; at < answer.body.len - 200; at += 251) {
         idgate_error *err = NULL;
         uint8_t kept = answer.body.ptr[at];

@@ -1,4 +1,4 @@
-/* Threads share a verifier, a session and a verification, and free them under one another. */
+/* Threads share a verifier, a session and a verification, and free them while others use them. */
 #include <pthread.h>
 
 #include "common.h"

@@ -10,7 +10,7 @@ pub(crate) struct Function {
     pub(crate) parameters: Vec<String>,
 }
 
-/// Every function that it declares.
+/// Every declared function.
 pub(crate) fn functions(header: &str) -> Vec<Function> {
     let statements = without_comments(header);
     let statements =

@@ -1,5 +1,5 @@
 //! A stored session that asks a page's browser for a driving licence, also by ISO/IEC TS 18013-7 Annex C,
-//! and what the page gets from it.
+//! and the credential that the page receives.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the C programs read: trust, a stored session, a wallet's answer to it. One folder a case.
+//! The input of the C programs: trust, a stored session, a wallet's answer to it. One folder for each case.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -32,7 +32,7 @@ use serde_json::{Value, json};
 const BASE_URL: &str = "https://gateway.example";
 const STATUS_URI: &str = "https://status.example/1";
 
-/// Writes every case below a folder of that name, and gives the folder.
+/// Writes every case below a folder of that name, and returns the folder.
 pub(crate) fn write(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("material-{name}"));
     sd_jwt(&root.join("sd_jwt"), false);
@@ -44,10 +44,10 @@ pub(crate) fn write(name: &str) -> PathBuf {
     root
 }
 
-/// The nonce of what [`presentation`] writes.
+/// The nonce of the files that [`presentation`] writes.
 pub(crate) const NONCE: &str = "the nonce";
 
-/// A presentation made now, and the key of its issuer, for the example; gives the folder.
+/// Writes a presentation made now and the key of its issuer, for the example. Returns the folder.
 #[allow(clippy::disallowed_methods, reason = "the example reads the clock of the system")]
 pub(crate) fn presentation(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("material-{name}"));
@@ -138,7 +138,8 @@ fn mdoc(dir: &Path) {
     session(dir, entry, &request, &wallet);
 }
 
-/// A driving licence's issuer, whose root is written down, a wallet that holds one, and who asks for it.
+/// The issuer of a driving licence, whose root is written to a file, a wallet that holds one, and the
+/// verifier.
 fn licence(dir: &Path) -> (TrustEntry, Wallet, Value) {
     let sample = samples::issue_mdl(SAMPLE_NOW_MS);
     let device = sample.document.device_key.clone();

@@ -1,5 +1,5 @@
-//! A verifier with a certificate, and a stored session with an offer of `draft` and one of `haip`,
-//! to which the answer is; and one for a page, which brings back what its browser gave it.
+//! A verifier with a certificate, a stored session with offers of `draft` and `haip` and an answer to the
+//! latter, and a session for a page with its browser's answer.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub(super) fn write(dir: &Path) {
     write_file(dir, "body", &body.bytes);
 }
 
-/// A session that a page's browser is asked for, too, and what the page gets from it.
+/// A session that also asks through a page's browser, and the credential that the page receives.
 fn page(dir: &Path, verifier: &Verifier, wallet: &Wallet, request: &Value) {
     let mut with_page = request.clone();
     with_page["dc_api"] = json!({ "origins": [SHOP] });
@@ -85,7 +85,8 @@ fn page(dir: &Path, verifier: &Verifier, wallet: &Wallet, request: &Value) {
     write_file(dir, "page_session", &session.to_bytes());
 }
 
-/// A registration certificate for this claim and a minute. No registrar signs it: wallets would ask.
+/// A registration certificate for this claim, valid for a minute. It is not signed by a registrar, which only
+/// wallets would check.
 fn registration(claim: &str) -> String {
     let now = SAMPLE_NOW_MS / 1000;
     let registered = json!({
@@ -97,7 +98,7 @@ fn registration(claim: &str) -> String {
     [part(&header), part(&claims), base64url(&[7; 64])].join(".")
 }
 
-/// With a certificate for its key, and the root of that.
+/// A signer with a certificate for its key, and the root of the certificate.
 fn verifier(dir: &Path, issuer: &SigningKey) -> (Verifier, Vec<u8>) {
     let root = Identity::iaca(Curve::P384, SAMPLE_NOW_MS);
     let key = SigningKey::from_seed(Curve::P256, "a certified verifier");
@@ -148,7 +149,7 @@ fn expected(anchor: Vec<u8>) -> Expected {
     }
 }
 
-/// The same on every run, and no two draws alike: each offer has its own nonce, state and key.
+/// Deterministic bytes that differ for each draw, so that each offer has its own nonce, state and key.
 struct Mixed(u64);
 
 impl Entropy for Mixed {

@@ -1,4 +1,4 @@
-//! Bodies that are not answers, and questions for requests that are not there.
+//! Bodies that are not answers, and fetches of requests that do not exist.
 
 use std::mem::MaybeUninit;
 use std::ptr;

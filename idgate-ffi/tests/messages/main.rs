@@ -1,5 +1,4 @@
-//! Hundreds of wrong inputs, and the texts that callers get for them: they name things that every program has, in
-//! whatever language it is written.
+//! The messages for hundreds of wrong inputs. They use only words that fit programs in every language.
 
 #![allow(clippy::unwrap_used, unsafe_code)]
 
@@ -23,7 +22,7 @@ use self::shared::{NONE, ok};
 
 const NOW: u64 = SAMPLE_NOW_MS;
 
-/// Of a command line, of C, of JSON that the program never saw, and of a service with an operator.
+/// Words of a command line, of C, of JSON that the program never saw, and of a gateway with an operator.
 const FOREIGN: [&str; 8] =
     ["--", "IDGATE_", "idgate_", "NULL", "line 1 column", "the operator", "gateway", "0x"];
 
@@ -98,7 +97,7 @@ fn bytes() -> idgate_bytes {
     idgate_bytes { ptr: ptr::null_mut(), len: 0 }
 }
 
-/// Not UTF-8; too long; a length without an address.
+/// Wrong texts: not UTF-8, too long, and a length without an address.
 fn impossible() -> [idgate_str; 3] {
     let byte = (&[0xff_u8][..]).into();
     [byte, idgate_str { len: usize::MAX, ..byte }, idgate_str { ptr: ptr::null(), len: 1 }]

@@ -1,4 +1,4 @@
-//! Presentations that are refused, and expectations that cannot be.
+//! Refused presentations, and impossible expectations.
 
 use std::ptr;
 

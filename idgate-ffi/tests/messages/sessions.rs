@@ -1,4 +1,4 @@
-//! Requests that break a rule, and sessions that give nothing.
+//! Requests that break a rule, and sessions without a result.
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -25,7 +25,7 @@ pub(super) fn sessions(told: &mut Told) {
                 let out = made.as_mut_ptr();
                 idgate_session_create(verifier, request, &test, NOW, out, ptr::null_mut())
             };
-            // A rule of one profile may not be one of another.
+            // A rule of one profile need not hold in another.
             if status == IDGATE_OK {
                 // SAFETY: written with OK.
                 freed(unsafe { made.assume_init() });
@@ -75,7 +75,7 @@ pub(super) fn sessions(told: &mut Told) {
     verifiers.into_iter().for_each(|verifier| ok(idgate_verifier_free(verifier)));
 }
 
-/// A session that is open has no result, and nothing is due.
+/// An open session has no result, and nothing is due.
 fn results(told: &mut Told, session: *const idgate_session) {
     let (mut out, mut restored, mut next) = (bytes(), ptr::null_mut(), MaybeUninit::uninit());
     // SAFETY: live values, and places of their own.
@@ -93,7 +93,7 @@ fn results(told: &mut Told, session: *const idgate_session) {
     }
 }
 
-/// A good request with one member more or another one.
+/// A valid request with one additional or changed member.
 fn wrong_requests() -> Vec<String> {
     let mut wrong: Vec<String> = [
         "",

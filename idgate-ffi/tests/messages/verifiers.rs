@@ -31,8 +31,8 @@ pub(super) fn verifiers(told: &mut Told) {
         ok(idgate_verifier_options_profile(options, 1));
         refused(told, options);
     }
-    // Without a profile; by reference without a signer; in `haip` by a signer without a certificate; under a
-    // certificate that is not there; for browsers in drafts.
+    // Without a profile; by reference without a signer; in `haip` with a signer without a certificate; under
+    // a missing certificate; for browsers in drafts.
     refused(told, options("https://shop.example"));
     let with = |profile: i32| {
         let options = options("https://shop.example");

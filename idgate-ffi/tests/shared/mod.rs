@@ -1,4 +1,4 @@
-//! What several of these tests do with the ABI.
+//! Helpers for the ABI, shared by several tests.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -57,7 +57,7 @@ pub(crate) fn trust() -> *mut idgate_trust {
     made
 }
 
-/// A verifier at that place that makes unsigned requests of that profile.
+/// A verifier at that address that makes unsigned requests of that profile.
 pub(crate) fn verifier(
     base_url: &str,
     profile: i32,

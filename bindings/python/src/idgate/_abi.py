@@ -37,7 +37,7 @@ _decode = json.JSONDecoder().raw_decode
 
 
 class NothingError(Exception):
-    """The library has no such thing."""
+    """The library has nothing to return."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -45,11 +45,11 @@ class NothingError(Exception):
 
 
 class Handle:
-    """Something in the library that is given back: by ``with``, ``close()`` or in the end."""
+    """An object of the library. It is released by ``with``, by ``close()``, or when Python collects it."""
 
     _free: Callable[[Any], int]
     _pointer: Any
-    #: Bound here: at the exit of the interpreter the names of this module may be gone before the last handle.
+    #: Bound here, because at the interpreter's exit the names of this module may be gone before the last handle.
     _closed: Any = ffi.NULL
 
     def __init__(self, pointer: Any) -> None:
@@ -57,13 +57,13 @@ class Handle:
 
     @property
     def pointer(self) -> Any:
-        """For the library."""
+        """The handle for the library."""
         if not self._pointer:
             raise ValueError(f"this {type(self).__name__} is closed")
         return self._pointer
 
     def close(self) -> None:
-        """Gives it back now. What was made with it goes on working."""
+        """Releases the object now. Objects that were made with it keep working."""
         pointer, self._pointer = self._pointer, self._closed
         type(self)._free(pointer)
 
@@ -108,7 +108,7 @@ class Struct:
 
 
 def call(function: Callable[..., int], *arguments: Any) -> None:
-    """Calls, and raises what the library says is wrong. Texts and bytes become ``idgate_str``, also ``None``."""
+    """Calls a function, and raises its error. Texts, bytes and ``None`` become ``idgate_str``."""
     held: list[Any] = []
     given = [_argument(argument, held) for argument in arguments]
     error = ffi.new("idgate_error **")
@@ -136,19 +136,19 @@ def _text(value: str | bytes, held: list[Any]) -> tuple[Any, int]:
 
 
 def make(kind: str, function: Callable[..., int], *arguments: Any) -> Any:
-    """Calls for an output of that C type."""
+    """Calls a function that has an output of that C type."""
     out = ffi.new(f"{kind} *")
     call(function, *arguments, out)
     return out[0]
 
 
 def make_bytes(function: Callable[..., int], *arguments: Any) -> bytes:
-    """Calls for bytes."""
+    """Calls a function that returns bytes."""
     return take(make("idgate_bytes", function, *arguments))
 
 
 def make_json(function: Callable[..., int], *arguments: Any) -> Any:
-    """Calls for JSON."""
+    """Calls a function that returns JSON."""
     return take_json(make("idgate_bytes", function, *arguments))
 
 
@@ -183,7 +183,7 @@ def reply(function: Callable[..., int], owner: Any) -> Reply:
 
 
 def millis(time: datetime | None) -> int:
-    """The time, or now, as the library counts."""
+    """The time, or the current time, in milliseconds since 1970."""
     time = datetime.now(UTC) if time is None else _checks.moment(time)
     if time < _EPOCH:
         raise ValueError("a time is before 1970")
@@ -191,7 +191,7 @@ def millis(time: datetime | None) -> int:
 
 
 def instant(ms: int) -> datetime:
-    """The time of that count; :attr:`datetime.max` for what is later."""
+    """The time of that count of milliseconds; :attr:`datetime.max` if it is later."""
     try:
         return _EPOCH + ms * _MILLISECOND
     except OverflowError:
@@ -256,5 +256,5 @@ def _raised(
     return InternalError(text)
 
 
-#: Fields of an issuer that have another name here.
+#: Fields of an issuer that have another name in Python.
 _FIELDS = {"vct": "vcts", "issuer_id": "id"}

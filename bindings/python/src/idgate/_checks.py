@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Frozen:
-    """A value that is made once: its attributes are set by ``_set`` alone."""
+    """An immutable value: only ``_set`` sets its attributes."""
 
     __slots__ = ()
 
@@ -24,7 +24,7 @@ class Frozen:
             object.__setattr__(self, name, value)
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
-        """For copies, also by pickle."""
+        """Used by copies and by pickle."""
         self._set(**state[1])
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -35,16 +35,16 @@ class Frozen:
 
 
 def instance(value: Any, kind: type[T], name: str) -> T:
-    """The value, which is of that class."""
+    """The value, if it is of that class."""
     if not isinstance(value, kind):
-        raise TypeError(f"{name} must be {_article(kind.__name__)}, and is {_kind(value)}")
+        raise TypeError(f"{name} must be {_article(kind.__name__)}, not {_kind(value)}")
     return value
 
 
 def text(value: Any, name: str) -> str:
     """A text."""
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be a str, and is {_kind(value)}")
+        raise TypeError(f"{name} must be a str, not {_kind(value)}")
     return value
 
 
@@ -54,14 +54,14 @@ def optional_text(value: Any, name: str) -> str | None:
 
 
 def octets(value: Any, name: str) -> bytes:
-    """Bytes, also as a text. It is a copy: another thread may change the original while the library reads."""
+    """A copy of bytes or of a text: another thread may change the original while the library reads."""
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, os.PathLike):
-        raise TypeError(f"{name} must be bytes, and is a path: pass its .read_bytes()")
-    raise TypeError(f"{name} must be bytes or a str, and is {_kind(value)}")
+        raise TypeError(f"{name} must be bytes, not a path: pass its .read_bytes()")
+    raise TypeError(f"{name} must be bytes or a str, not {_kind(value)}")
 
 
 def json_octets(value: Any, name: str) -> bytes:
@@ -71,8 +71,8 @@ def json_octets(value: Any, name: str) -> bytes:
     if isinstance(value, (str, bytes, bytearray, memoryview)):
         return octets(value, name)
     if isinstance(value, os.PathLike):
-        raise TypeError(f"{name} must be JSON, and is a path: pass its .read_bytes()")
-    raise TypeError(f"{name} must be a mapping or JSON, and is {_kind(value)}")
+        raise TypeError(f"{name} must be JSON, not a path: pass its .read_bytes()")
+    raise TypeError(f"{name} must be a mapping or JSON, not {_kind(value)}")
 
 
 def json_of(value: Any, name: str) -> bytes:
@@ -80,35 +80,35 @@ def json_of(value: Any, name: str) -> bytes:
     try:
         return json.dumps(value, allow_nan=False, default=_plain).encode()
     except (TypeError, ValueError):
-        # Python's own text quotes values.
+        # Python's own message quotes values.
         raise TypeError(f"{name} has a value that JSON does not have") from None
 
 
 def texts(value: Any, name: str) -> list[str]:
-    """Texts, and not one text."""
+    """A list of texts, not a single text."""
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise TypeError(f"{name} must be a list of texts, and is {_kind(value)}")
+        raise TypeError(f"{name} must be a list of texts, not {_kind(value)}")
     return [text(one, f"{name}[{at}]") for at, one in enumerate(value)]
 
 
 def paths(value: Any, name: str) -> dict[str, list[str | None]]:
     """Paths to claims, by the name of the claim."""
     if not isinstance(value, Mapping):
-        raise TypeError(f"{name} must be a mapping of names to paths, and is {_kind(value)}")
+        raise TypeError(f"{name} must be a mapping of names to paths, not {_kind(value)}")
     return {text(claim, name): _path(path, f"{name}[{claim!r}]") for claim, path in value.items()}
 
 
 def flag(value: Any, name: str) -> bool:
     """True or false."""
     if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, and is {_kind(value)}")
+        raise TypeError(f"{name} must be True or False, not {_kind(value)}")
     return value
 
 
 def number(value: Any, name: str) -> int:
     """A whole number, which is not negative."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} must be an int, and is {_kind(value)}")
+        raise TypeError(f"{name} must be an int, not {_kind(value)}")
     if not 0 <= value < 1 << 63:
         raise ValueError(f"{name} must be from 0 to 2**63 - 1")
     return value
@@ -124,7 +124,7 @@ def one_of(value: Any, choices: Collection[str], name: str) -> str:
 def moment(value: Any, name: str = "now") -> datetime:
     """A time with its zone."""
     if not isinstance(value, datetime):
-        raise TypeError(f"{name} must be a datetime, and is {_kind(value)}")
+        raise TypeError(f"{name} must be a datetime, not {_kind(value)}")
     if value.tzinfo is None:
         raise ValueError(f"{name} has no time zone; write datetime.now(timezone.utc)")
     return value
@@ -132,12 +132,12 @@ def moment(value: Any, name: str = "now") -> datetime:
 
 def _path(value: Any, name: str) -> list[str | None]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise TypeError(f"{name} must be a list of member names and None, and is {_kind(value)}")
+        raise TypeError(f"{name} must be a list of member names and None, not {_kind(value)}")
     return [optional_text(one, f"{name}[{at}]") for at, one in enumerate(value)]
 
 
 def _plain(value: Any) -> Any:
-    """Other mappings and lists than JSON has."""
+    """Mappings and iterables that ``json`` does not know."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, memoryview)):

@@ -1,5 +1,5 @@
 """Claims as a type of the caller: a dataclass, a TypedDict or a pydantic model. Errors name claims and never
-quote what the issuer said."""
+quote their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .errors import ClaimsError
 
 T = TypeVar("T")
 _MISSING = dataclasses.MISSING
-#: What JSON has for these, and how it is called.
+#: The JSON types for these, and their names in messages.
 _PLAIN: dict[Any, tuple[tuple[type, ...], str]] = {
     str: ((str,), "a text"),
     bool: ((bool,), "true or false"),
@@ -83,7 +83,7 @@ def _generic(value: Any, kind: Any, path: str) -> Any:
 
 
 def _members(value: Any, kinds: dict[str, Any], needed: set[str], path: str) -> dict[str, Any]:
-    """Those of these kinds. Others that came are left out."""
+    """The members that have a kind. Other members are left out."""
     members = _matching(value, isinstance(value, dict), path, "an object")
     for name in sorted(needed - members.keys()):
         raise ClaimsError(_inside(path, name), "is not there")
@@ -91,7 +91,7 @@ def _members(value: Any, kinds: dict[str, Any], needed: set[str], path: str) -> 
 
 
 def _is_required(typed_dict: Any, name: str, kind: Any) -> bool:
-    """``__required_keys__`` knows it not where annotations are texts."""
+    """Whether the member is required. ``__required_keys__`` is wrong if annotations are texts."""
     match typing.get_origin(kind):
         case typing.Required:
             return True
@@ -101,7 +101,7 @@ def _is_required(typed_dict: Any, name: str, kind: Any) -> bool:
 
 
 def _first(value: Any, kinds: tuple[Any, ...], path: str) -> Any:
-    """As the first of these kinds that fits."""
+    """The value as the first of these kinds that fits."""
     failed = ClaimsError(path, "is not an expected value")
     for kind in kinds:
         try:
@@ -112,7 +112,7 @@ def _first(value: Any, kinds: tuple[Any, ...], path: str) -> Any:
 
 
 def _validated(value: Any, validate: Callable[[Any], Any], path: str) -> Any:
-    """By pydantic, whose own errors quote values."""
+    """The value as pydantic reads it, without pydantic's errors, which quote values."""
     try:
         return validate(value)
     except ValueError as error:

@@ -1,5 +1,5 @@
-"""From a verification to its decision, with the store and the sources on the way: in a thread that waits, and in an
-event loop. One presentation without a session needs no store."""
+"""Runs a verification to its decision, with the store and the fetches on the way: in a blocking thread, or in an event
+loop. One presentation without a session needs no store."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from .session import Transition
 from .store import Store
 from .verification import Ask, Decision, PresentationSteps, Verification
 
-#: The longest wait for a fetch: between two of them Python handles an interrupt.
+#: The longest wait for a fetch. Python handles an interrupt between two waits.
 _WAIT_MS: Final = 200
-#: Between two looks at a fetch, in an event loop: twice as long each time.
+#: The pause between two polls of a fetch in an event loop; it doubles each time.
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.001, 0.05
 
 
 def decide(verification: Verification, store: Store) -> Decision:
-    """Steps to the end: commits the hold, fetches all needs at once, and commits the decision. What is known and fresh
-    is neither held nor fetched. Whatever fails after the hold was committed, it is given back."""
+    """Steps to the end: commits the hold, fetches all needs in parallel, and commits the decision. If fresh copies of
+    all lists are cached, it neither holds nor fetches. If anything fails after the hold was committed, it releases the
+    hold."""
     held: Transition | None = None
     try:
         step = verification.step()
         while isinstance(step, Ask):
             if not recall(verification):
-                if held is None:  # that of a second round changes nothing
+                if held is None:  # the hold of a second round changes nothing
                     _commit(store, step.hold)
                     held = step.hold
                 fetch(verification, step.needs)
@@ -39,19 +40,19 @@ def decide(verification: Verification, store: Store) -> Decision:
         _commit(store, step.transition)
         return step
     except NotAnAnswer:
-        raise  # the session went on without this answer
+        raise  # the session continued without this answer
     except BaseException as error:
         try:
             if held and (released := held.session.released(verification.now)):
                 _done([store.commit(released)], "commit")
         except Exception:
-            raise error  # the caller hears of the first fault, in the context of this one
+            raise error  # the caller gets the first error, in the context of this one
         raise
 
 
 async def decide_async(verification: Verification, store: Store) -> Decision:
-    """The same in an event loop: the library works on a thread, and none waits for sources. A task that is cancelled
-    waits for a ``commit`` that has begun, and gives the hold back."""
+    """The same in an event loop: the library works on a thread, and no thread waits for sources. A cancelled task waits
+    for a ``commit`` that has begun, and releases the hold."""
     holding: tuple[Transition, asyncio.Task[Any]] | None = None
     try:
         step = await asyncio.to_thread(verification.step)
@@ -76,7 +77,7 @@ async def decide_async(verification: Verification, store: Store) -> Decision:
 
 
 def verify(steps: PresentationSteps) -> Presentation:
-    """Steps to the end, and fetches all needs at once. There is nothing to commit."""
+    """Steps to the end, and fetches all needs in parallel. There is nothing to commit."""
     step = steps.step()
     while not isinstance(step, Presentation):
         if not recall(steps):
@@ -96,7 +97,7 @@ async def verify_async(steps: PresentationSteps) -> Presentation:
 
 
 def recall(steps: Steps) -> bool:
-    """Whether the fetcher knew an answer."""
+    """Answers needs from the fetcher's cache. Returns whether it answered any."""
     fetching = steps.fetching
     return fetching.on and fetching.function is None and steps.recall(fetching.get().pointer)
 
@@ -128,7 +129,7 @@ async def fetch_async(steps: Steps, needs: Sequence[Need]) -> None:
 
 
 def _begin(steps: Steps, needs: Sequence[Need]) -> bool:
-    """Whether something is under way; else nothing can be fetched, and that is supplied."""
+    """Starts the fetches. Returns whether any started; if fetching is off, it supplies ``None`` for each need."""
     if not steps.fetching.on:
         _supply(steps, needs, [None] * len(needs))
         return False
@@ -157,7 +158,7 @@ def _stored(stored: Any) -> None:
 
 
 def _done(results: list[Any], name: str) -> list[Any]:
-    """``results``, unless one has to be awaited, which nothing here does."""
+    """The results. A result that has to be awaited is an error in this synchronous code."""
     for result in results:
         if inspect.iscoroutine(result):
             result.close()
@@ -167,7 +168,7 @@ def _done(results: list[Any], name: str) -> list[Any]:
 
 
 async def awaited(work: Callable[[Any], Any], argument: Any) -> Any:
-    """The result of ``work``: a coroutine function runs here, another one on a thread."""
+    """The result of ``work``: a coroutine function runs in the event loop, any other function on a thread."""
     if inspect.iscoroutinefunction(work):
         return await work(argument)
     made = await asyncio.to_thread(work, argument)
@@ -175,7 +176,7 @@ async def awaited(work: Callable[[Any], Any], argument: Any) -> Any:
 
 
 async def _ended(task: asyncio.Task[Any]) -> None:
-    """Waits for a commit to its end, also when cancelled: what it came to decides what is to be done."""
+    """Waits for the end of a commit, also when cancelled: its outcome decides what to do next."""
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:

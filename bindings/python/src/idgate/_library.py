@@ -1,5 +1,5 @@
-"""The calls of the native library: each of its functions is called here, and nowhere else but for handles,
-bytes and errors (``_abi``)."""
+"""The calls of the native library. Each of its functions is called only here, except those for handles, bytes and
+errors (``_abi``)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FREE_TRUST = lib.idgate_trust_free
 FREE_VERIFICATION = lib.idgate_verification_free
 FREE_VERIFIER = lib.idgate_verifier_free
 
-#: A session to be stored: the revision that must be stored, the session, and what to do after the commit.
+#: A change to store: the revision that must be stored, the session, and the effects after the commit.
 Change = tuple[int, Any, list[dict[str, Any]]]
 
 # Trust.
@@ -74,13 +74,13 @@ def _add(pointer: Any, issuer: Issuer) -> list[ListReport]:
 
 
 def _of_paths(issuer: str) -> Misconfigured:
-    """Of an issuer that cannot be read at all: the types of everything but the paths were checked before."""
+    """The error for an issuer that cannot be read at all. Only its paths were not checked before."""
     why = "each must begin with the name of a member and have at most 32 names, and none of _sd, _sd_alg and ..."
     return Misconfigured(f"{issuer}: claim_paths: {why}", issuer=issuer, field="claim_paths")
 
 
 def _of_several(wrong: Misconfigured, issuer: str, field: str, at: int) -> Misconfigured:
-    """The same, with its place among the contents that were given for the field."""
+    """The same error with the index among the contents that were given for the field."""
     why = str(wrong).removeprefix(f"{issuer}: {field}: ")
     return Misconfigured(f"{issuer}: {field}[{at}]: {why}", issuer=issuer, field=field, hint=wrong.hint)
 
@@ -136,7 +136,7 @@ def signer(base_url: str, key: bytes) -> Any:
 
 
 def external_signer(base_url: str, public_key: bytes, sign: Callable[[bytes], bytes]) -> tuple[Any, Any]:
-    """A signer behind a function, and the callback, which has to live as long as the signer is used."""
+    """A signer that calls a function, and the callback, which has to live as long as the signer is used."""
 
     def call(_: Any, data: Any, length: int, signature: Any) -> int:
         made = sign(bytes(ffi.buffer(data, length)))
@@ -151,7 +151,7 @@ def external_signer(base_url: str, public_key: bytes, sign: Callable[[bytes], by
 
 
 def certified_signer(signer: Any, chain: bytes, now: datetime | None) -> Any:
-    """The same key with a certificate."""
+    """A signer with the same key and a certificate."""
     return _abi.make("idgate_signer *", lib.idgate_signer_certified, signer, chain, _abi.millis(now))
 
 
@@ -319,7 +319,7 @@ def result_for_backend(session: Any, now: datetime | None) -> Any:
 
 
 def result_for_browser(session: Any, response_code: str | None, now: datetime | None) -> Any:
-    """The same for a browser with that code."""
+    """Claims and details for a browser with that code."""
     return _result(session, lib.IDGATE_READER_BROWSER, response_code, now)
 
 
@@ -332,7 +332,7 @@ def _result(session: Any, reader: int, response_code: str | None, now: datetime 
 
 
 def followed(session: Any, now: datetime | None) -> Change | None:
-    """The person followed the link."""
+    """The change after the person followed the link."""
     return _changed(lib.idgate_session_followed, session, now)
 
 
@@ -342,7 +342,7 @@ def due(session: Any, now: datetime | None) -> Change | None:
 
 
 def released(session: Any, now: datetime | None) -> Change | None:
-    """Without its hold."""
+    """The change that releases the hold."""
     return _changed(lib.idgate_session_released, session, now)
 
 
@@ -379,9 +379,9 @@ class Step:
     """A step of a verification."""
 
     is_decided: bool
-    #: ``None``: of a presentation outside a session, like the reply.
+    #: ``None``: the presentation has no session. The same holds for ``reply``.
     change: Change | None
-    #: ``None``: it is not decided.
+    #: ``None``: not decided yet.
     reply: Reply | None
     told: Any
 
@@ -416,23 +416,23 @@ def fetcher(allow: list[str], roots: bytes | None) -> Any:
 
 
 def recall(verification: Any, fetcher: Any, now: datetime | None) -> bool:
-    """Whether the fetcher knew an answer to a need."""
+    """Answers needs from the fetcher's cache. Returns whether it answered any."""
     known = lib.idgate_verification_recall
     return bool(_abi.make("bool", known, verification, fetcher, _abi.millis(now)))
 
 
 def fetch(verification: Any, fetcher: Any) -> None:
-    """Begins to fetch all needs."""
+    """Starts to fetch all needs."""
     _abi.call(lib.idgate_verification_fetch, verification, fetcher)
 
 
 def wait(verification: Any, wait_ms: int) -> bool:
-    """Whether everything came in that time."""
+    """Waits that long. Returns whether all fetches ended."""
     return bool(_abi.make("bool", lib.idgate_verification_wait, verification, wait_ms))
 
 
 def settle(verification: Any, now: datetime | None) -> None:
-    """Answers the needs with the bodies that came."""
+    """Answers the needs with the fetched bodies."""
     _abi.call(lib.idgate_verification_settle, verification, _abi.millis(now))
 
 

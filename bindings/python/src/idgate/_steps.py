@@ -1,4 +1,4 @@
-"""A verification that goes step by step, and the bodies that answer its needs."""
+"""A verification in steps, and the bodies that answer its needs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .fetcher import Fetching, Need
 
 
 class Steps(_abi.Handle):
-    """Something under verification, with the way that it fetches."""
+    """A verification in progress, with its way to fetch."""
 
     _free = _library.FREE_VERIFICATION
     fetching: Fetching
-    #: The present; ``None``: the clock's.
+    #: The current time; ``None``: read the clock.
     now: datetime | None
 
     def __init__(self, pointer: Any, fetching: Fetching, now: datetime | None = None) -> None:
@@ -23,25 +23,25 @@ class Steps(_abi.Handle):
         self.fetching, self.now = fetching, now
 
     def supply(self, need: Need, body: Buffer | None, now: datetime | None = None) -> None:
-        """Answers a need; ``None``: nothing that can be used came in time."""
+        """Answers a need. ``None`` means that no usable body came in time."""
         given = None if body is None else _checks.octets(body, "body")
         index = _checks.instance(need, Need, "need").index
         _library.supply(self.pointer, index, given, self.now if now is None else now)
 
     def recall(self, fetcher: Any) -> bool:
-        """Whether the fetcher knew an answer to a need."""
+        """Answers needs from the fetcher's cache. Returns whether it answered any."""
         return _library.recall(self.pointer, fetcher, self.now)
 
     def fetch(self, fetcher: Any) -> None:
-        """Begins to fetch all needs."""
+        """Starts to fetch all needs."""
         _library.fetch(self.pointer, fetcher)
 
     def wait(self, wait_ms: int) -> bool:
-        """Whether everything came in that time."""
+        """Waits that long. Returns whether all fetches ended."""
         return _library.wait(self.pointer, wait_ms)
 
     def settle(self) -> None:
-        """Answers the needs with the bodies that came."""
+        """Answers the needs with the fetched bodies."""
         _library.settle(self.pointer, self.now)
 
 

@@ -25,9 +25,9 @@ from .verifier import Verifier
 #: The largest answer, and the largest form of a fetch, in bytes.
 MAX_ANSWER: Final = 1024 * 1024
 MAX_FORM: Final = 64 * 1024
-#: For a body: a wallet on a slow network sends the largest answer in that time.
+#: The limit for a body in seconds: enough for the largest answer on a slow network.
 BODY_SECONDS: Final = 30.0
-#: A fetch is tried again where another one was faster: that one made the session PENDING, and nothing else does.
+#: A fetch is retried if another one was faster. That one made the session PENDING, so a retry succeeds.
 _TRIES: Final = 3
 _HANDLE: Final = re.compile("[A-Za-z0-9_-]{1,64}")
 _LOG: Final = logging.getLogger("idgate")
@@ -35,13 +35,13 @@ _LOG: Final = logging.getLogger("idgate")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request over HTTP, whose body is not read yet."""
+    """An HTTP request whose body is not read yet."""
 
     method: str
     #: The last segment of its path.
     handle: str
     content_type: str | None
-    #: Gives the body in parts, and raises :func:`cut` where it does not come to its end.
+    #: Yields the body in parts, and raises :func:`cut` if the body is incomplete.
     body: Callable[[], AsyncGenerator[bytes, None]]
 
 
@@ -61,7 +61,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A path below the root, in which ``{handle}`` names the session, and its answers."""
+    """A path below the root, with ``{handle}`` for the session, and its endpoint."""
 
     path: str
     methods: tuple[str, ...]
@@ -80,12 +80,12 @@ class Route:
 def routes(
     verifier: Verifier, store: Store, base_url: str | None, keys: Sequence[Mapping[str, Any]]
 ) -> list[Route]:
-    """All of them; with ``base_url`` also the documents under ``/.well-known/``."""
+    """All routes; with ``base_url`` also the documents under ``/.well-known/``."""
     endpoints = Endpoints(verifier, store)
     documents = {} if base_url is None else _published(base_url, keys)
     return [
         Route("v1/oid4vp/response/{handle}", ("POST",), endpoints.answer),
-        # Not HEAD: a look at a link does not fetch the request, and the session would say so.
+        # Not HEAD: a HEAD request does not fetch the Request Object, but the session would record a fetch.
         Route("v1/oid4vp/request/{handle}", ("GET", "POST"), endpoints.request_object),
         *(
             Route(f".well-known/{name}", ("GET", "HEAD"), _always(document))
@@ -95,12 +95,12 @@ def routes(
 
 
 def cut() -> NotAnAnswer:
-    """The wallet hung up before the end of its body."""
+    """The error for a connection that closed before the end of the body."""
     return NotAnAnswer("the body is incomplete", code="invalid_response")
 
 
 class StoreFailedError(Exception):
-    """The store failed; its own error is the cause."""
+    """The store failed. Its error is the cause."""
 
 
 class Endpoints:
@@ -120,7 +120,7 @@ class Endpoints:
 
     async def _decide(self, asked: Asked) -> Reply:
         body = b""
-        # Nothing is read of a body that is of no use.
+        # Do not read a body that cannot be used.
         if await self._open(asked.handle) is not None:
             body = await _read(asked, MAX_ANSWER)
         session = await self._open(asked.handle)
@@ -147,7 +147,7 @@ class Endpoints:
         return Reply.try_again()
 
     async def _open(self, handle: str) -> Session | None:
-        """The session with that handle while it takes an answer."""
+        """The session with that handle, if it accepts an answer."""
         session = await self._store.load(handle)
         return session if session is not None and session.info().status in ("CREATED", "PENDING") else None
 
@@ -168,7 +168,7 @@ class Endpoints:
 
 
 class _Guarded:
-    """A store whose faults are known as its own."""
+    """A store whose errors are marked as errors of the store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -189,14 +189,14 @@ class _Guarded:
 
 
 async def _form(asked: Asked) -> dict[str, Any]:
-    """The form of a POST, also where it is empty."""
+    """The form of a POST, even if it is empty."""
     if asked.method == "GET":
         return {}
     return {"form": await _read(asked, MAX_FORM), "content_type": asked.content_type}
 
 
 async def _read(asked: Asked, room: int) -> bytes:
-    """The body. One that is larger is read until that shows, and the library refuses it."""
+    """The body. A body that is too large is read only until the limit, and the library refuses it."""
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS), aclosing(asked.body()) as parts:
@@ -210,8 +210,8 @@ async def _read(asked: Asked, room: int) -> bytes:
 
 
 def _published(base_url: str, keys: Sequence[Mapping[str, Any]]) -> dict[str, Response]:
-    """The documents under ``/.well-known/``, of the signer in use and of former ones. Anybody may read them, from pages
-    too."""
+    """The documents under ``/.well-known/``, with the keys of the current signer and of former ones. They are public,
+    also for scripts of other pages."""
     documents = {"did.json": did_document(base_url, keys), "jwks.json": jwks(base_url, keys)}
     public = {"Cache-Control": "public, max-age=300", "Access-Control-Allow-Origin": "*"}
     return {name: Response.of(Reply.json(document), public) for name, document in documents.items()}

@@ -85,7 +85,7 @@ class WalletError(StrEnum):
 
 
 class ErrorCode(StrEnum):
-    """The code of an answer that changes nothing, and of a request that breaks a rule."""
+    """The code for an answer that changes nothing, or for a request that breaks a rule."""
 
     INVALID_REQUEST = "invalid_request"
     INVALID_JSON = "invalid_json"
@@ -117,7 +117,7 @@ class ErrorCode(StrEnum):
 
 
 class WithheldReason(StrEnum):
-    """Why a reader gets no result."""
+    """Why a reader may not have the result."""
 
     NOT_VERIFIED = "not_verified"
     RESPONSE_CODE_MISSING = "response_code_missing"

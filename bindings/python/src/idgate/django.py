@@ -1,4 +1,4 @@
-"""The endpoints that wallets ask, for Django: pip install django
+"""The endpoints for wallets, for Django: pip install django
 
     urlpatterns = [*idgate.django.wallet_urls(verifier, store), ...]
 """
@@ -19,7 +19,7 @@ from .verifier import Verifier
 
 __all__ = ["wallet_urls"]
 
-#: Of a body, at a time.
+#: Bytes of a body that are read at a time.
 _PART = 64 * 1024
 
 
@@ -33,12 +33,12 @@ def wallet_urls(
     """Patterns for answers and signed requests, for the root of ``urlpatterns``.
 
     The views are asynchronous; Django runs them under WSGI and ASGI. With ``base_url`` and
-    ``keys``, the public JWKs of the signer in use and of former ones, also the documents under
-    ``/.well-known/`` that wallets find them in.
+    ``keys``, the public JWKs of the current signer and of former ones, it also serves the documents
+    under ``/.well-known/`` in which wallets find the keys.
 
-    A body is read for a session that takes an answer, up to 1 MiB and for 30 seconds; under ASGI Django has taken it
-    before, so that its size is for your server to bound. Faults of the store and of this program go to the logger
-    ``idgate``, and wallets are told 503 or 500.
+    A body is read only for a session that accepts an answer, up to 1 MiB and for 30 seconds. Under ASGI Django has
+    read it before, so your server has to limit its size. Errors of the store and of this program go to the logger
+    ``idgate``, and wallets get a 503 or 500.
     """
     return [
         path(route.path.replace("{handle}", "<str:handle>"), csrf_exempt(_view(route)))
@@ -56,8 +56,8 @@ def _view(route: _web.Route) -> Callable[..., Awaitable[HttpResponse]]:
 
 
 async def _parts(request: HttpRequest) -> AsyncGenerator[bytes, None]:
-    """Read directly: ``request.body`` has a limit of the project's own, whose error is a page in HTML. It may wait for
-    the wallet, under WSGI."""
+    """Reads the body directly, because ``request.body`` has the project's own limit, whose error is an HTML page. Under
+    WSGI a read may wait for the wallet."""
     try:
         while part := await asyncio.to_thread(request.read, _PART):
             yield part

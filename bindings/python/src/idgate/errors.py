@@ -8,7 +8,7 @@
 ...     print(wrong.issuer, wrong.field)
 https://dmv.example iaca_roots
 
-A call on an object that is closed is a ``ValueError``, and an argument of a wrong type a ``TypeError``.
+A call on a closed object raises ``ValueError``, and an argument of a wrong type raises ``TypeError``.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .reply import Reply
 
 
 class IdgateError(Exception):
-    """Every exception of this package. Texts are for people; they never have claim values, tokens, keys or
-    nonces."""
+    """The base of all exceptions of this package. Messages are for people. They never contain claim values, tokens,
+    keys or nonces."""
 
     #: The stable code, the same in every language, for example ``nonce_mismatch``.
     code: str = "internal_error"
-    #: What you can do about it; ``None``: the text says all there is.
+    #: What you can do about it; ``None``: nothing beyond the message.
     hint: str | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -77,7 +77,7 @@ class Misconfigured(IdgateError):
 
 
 class Refused(IdgateError):
-    """A presentation or a notification was checked, and is not accepted."""
+    """A presentation or a notification was checked and refused."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Refused(IdgateError):
         hint: str | None = None,
     ) -> None:
         super().__init__(text)
-        #: Why, by its word in the API: a :class:`Reason`.
+        #: The reason code: a :class:`Reason`.
         self.reason = reason if reason == "invalid_webhook" else cast(ReasonText, Reason(reason))
         self.code = self.reason
         #: The check that failed, for example ``nonce``.
@@ -100,7 +100,7 @@ class Refused(IdgateError):
 
 
 class NotAnAnswer(IdgateError):
-    """A wallet's answer or question changes nothing: store nothing, and answer with :attr:`reply`."""
+    """A wallet's answer or fetch changes nothing. Store nothing, and answer with :attr:`reply`."""
 
     def __init__(self, text: str, *, code: ErrorCodeText, hint: str | None = None) -> None:
         super().__init__(text)
@@ -109,49 +109,49 @@ class NotAnAnswer(IdgateError):
 
     @property
     def http_status(self) -> int:
-        """The status of HTTP to answer with."""
+        """The HTTP status to answer with."""
         return HTTP_STATUS.get(self.code, 400)
 
     @property
     def reply(self) -> Reply:
-        """The answer to the wallet."""
+        """The reply to the wallet."""
         return Reply.refusal(self.http_status, self.code, str(self))
 
 
 class Withheld(IdgateError):
-    """This reader gets no result."""
+    """This reader may not have the result."""
 
     def __init__(self, text: str, *, reason: WithheldReasonText) -> None:
         super().__init__(text)
-        #: Why, by its word in the API: a :class:`WithheldReason`.
+        #: The reason code: a :class:`WithheldReason`.
         self.reason = cast(WithheldReasonText, WithheldReason(reason))
         self.code = self.reason
 
 
 class NotAvailable(IdgateError):
-    """Something is needed that cannot be used now, for example a key in an HSM. Nothing is decided: a wallet may
-    come again."""
+    """Something cannot be used at the moment, for example a key in an HSM. Nothing is decided, and the wallet may try
+    again."""
 
     code = "temporarily_unavailable"
 
     def __init__(self, text: str, *, retry_after: int = 1, hint: str | None = None) -> None:
         super().__init__(text)
-        #: After how many seconds.
+        #: In seconds.
         self.retry_after = retry_after
         self.hint = hint
 
     @property
     def reply(self) -> Reply:
-        """The answer to a wallet."""
+        """The reply to a wallet."""
         return Reply.try_again(self.retry_after)
 
 
 class InternalError(IdgateError):
-    """A fault of idgate: please report it."""
+    """A fault of idgate. Please report it."""
 
 
 class ClaimsError(IdgateError):
-    """Claims are not as your type has them. The text has names of claims, and no values."""
+    """The claims do not fit your type. The message has names of claims, and no values."""
 
     code = "claims"
 
@@ -163,7 +163,7 @@ class ClaimsError(IdgateError):
         self.rule = rule
 
 
-#: Remedies, by the name of the remedy, and for refusals that are often not the wallet's fault by their reason.
+#: Hints by the name of the remedy, and by reason for refusals that are often not the wallet's fault.
 HINTS: Final[dict[str, str]] = {
     "add_issuer": "name the issuer in Trust, with its keys or roots",
     "supply_status": "leave fetch out, or pass a Fetcher, so that the status is fetched",

@@ -1,4 +1,4 @@
-"""The endpoints that wallets ask, for FastAPI and Starlette: pip install fastapi
+"""The endpoints for wallets, for FastAPI and Starlette: pip install fastapi
 
     app.include_router(idgate.fastapi.wallet_router(verifier, store))
 """
@@ -25,17 +25,17 @@ def wallet_router(
     base_url: str | None = None,
     keys: Sequence[Mapping[str, Any]] = (),
 ) -> APIRouter:
-    """Routes for answers and signed requests, to be included without a prefix.
+    """Routes for answers and signed requests. Include them without a prefix.
 
-    With ``base_url`` and ``keys``, the public JWKs of the signer in use and of former ones, also the
-    documents under ``/.well-known/`` that wallets find them in.
+    With ``base_url`` and ``keys``, the public JWKs of the current signer and of former ones, it also serves the
+    documents under ``/.well-known/`` in which wallets find the keys.
 
-    A body is read for a session that takes an answer, up to 1 MiB and for 30 seconds. Faults of the store and of this
-    program go to the logger ``idgate``, and wallets are told 503 or 500.
+    A body is read only for a session that accepts an answer, up to 1 MiB and for 30 seconds. Errors of the store and of
+    this program go to the logger ``idgate``, and wallets get a 503 or 500.
     """
     router = APIRouter()
     for route in _web.routes(verifier, store, base_url, keys):
-        # Without methods Starlette passes on all of them, and the route refuses what it does not have.
+        # Without a list of methods Starlette passes on all methods, and the route refuses those that it lacks.
         router.add_route(f"/{route.path}", _endpoint(route), [], include_in_schema=False)
     return router
 

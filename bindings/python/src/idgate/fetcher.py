@@ -1,4 +1,4 @@
-"""Fetching status lists and CRLs, guarded: a stranger chooses the URLs in a credential."""
+"""Fetching status lists and CRLs, with safeguards, because a stranger can choose the URLs in a credential."""
 
 from __future__ import annotations
 
@@ -14,28 +14,30 @@ from ._checks import Buffer
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A source to be fetched before a verdict is possible. Its URI comes from signed material."""
+    """A source that must be fetched before the decision. Its URI comes from signed material."""
 
     index: int
     kind: Literal["status_list", "crl", "identifier_list"]
     uri: str
-    #: The ``Accept`` header to fetch it with. Add nothing to it: some hosts compare it as a whole.
+    #: The ``Accept`` header for the fetch. Add nothing to it: some hosts compare the whole value.
     accept: str
-    #: The ``Accept`` header to fetch it with once more after 404, 406 or 415; ``None``: there is no other form.
+    #: The ``Accept`` header for a second fetch after 404, 406 or 415; ``None``: there is no other form.
     accept_otherwise: str | None = None
 
 
-#: Gets the body of a need, or ``None`` when nothing that can be used came in time; it raises nothing. It may be a
-#: coroutine function.
+#: Returns the body of a need, or ``None`` if no usable body came in time. It must not raise. It may be a coroutine
+#: function.
 Fetch = Callable[[Need], Awaitable[bytes | None] | bytes | None]
 
 
 class Fetcher(_abi.Handle):
-    """Fetches status lists and CRLs, and remembers them for as long as they say, a day at most: 1,024
-    of them, and 64 MiB. While a source is down, its copy serves up to 24 hours beyond the time that
-    the source said, but never past its own end: a CRL to its nextUpdate, however distant. One serves any
-    number of verifiers and threads at once: make one and keep it. A forked process starts over with it; fork while
-    no other thread verifies, because a lock that another thread holds stays locked in the child.
+    """Fetches status lists and CRLs, and caches them for as long as they say, but for a day at most. The cache holds up
+    to 1,024 lists in 64 MiB. While a source is down, its copy serves up to 24 hours beyond the time that the source
+    said, but never past its own end. For a CRL that end is its nextUpdate, however distant.
+
+    Make one fetcher and keep it: it serves any number of verifiers and threads in parallel. A forked process starts
+    with an empty cache. Fork while no other thread verifies, because a lock that another thread holds stays locked in
+    the child.
 
     >>> fetcher = Fetcher(allow=["10.20.0.0/16"])
     >>> trust = Trust([Issuer("https://issuer.example")])
@@ -45,12 +47,12 @@ class Fetcher(_abi.Handle):
     _free = _library.FREE_FETCHER
 
     def __init__(self, *, allow: Sequence[str] = (), roots: str | Buffer | None = None) -> None:
-        """Reaches public addresses, and those in ``allow``, ranges like ``10.0.0.0/8``. https servers
-        need a certificate under a root of the operating system, or of ``roots`` in PEM.
+        """Reaches public addresses and the ranges in ``allow``, for example ``10.0.0.0/8``. https servers need a
+        certificate under a root of the operating system, or under one of ``roots`` in PEM.
 
-        A name is resolved once, and the connection goes to an address that was checked. Redirects stay
-        on the host; bodies have 10 MiB; all fetches of one answer have 5 seconds together. No proxy
-        is used, whatever the environment says.
+        It resolves a name once and connects to an address that it checked. Redirects stay on the host. A body has at
+        most 10 MiB, and all fetches for one answer take at most 5 seconds together. No proxy is used, whatever the
+        environment says.
 
         :raises Misconfigured: a range or the roots cannot be used.
         """
@@ -59,9 +61,9 @@ class Fetcher(_abi.Handle):
 
 
 class Fetching:
-    """The way that a verifier, or one verification, fetches: a fetcher, a function of the caller, or not at all.
-    Those that were given no fetcher share one, so that its bounds hold for all of them; it is made when something has
-    to be fetched, because it reads the roots of the operating system."""
+    """How a verifier, or one verification, fetches: with a fetcher, with a function of the caller, or not at all.
+    Verifiers without a fetcher share one, so that its limits apply to all of them together. It is made for the first
+    fetch, because it reads the roots of the operating system."""
 
     _shared: Fetcher | None = None
     _making = Lock()
@@ -71,7 +73,7 @@ class Fetching:
             raise TypeError("fetch must be True, False, a Fetcher or a function")
         self.on = given is not False
         self._given = given if isinstance(given, Fetcher) else None
-        #: The function.
+        #: The function of the caller.
         self.function: Fetch | None = None if isinstance(given, (bool, Fetcher)) else given
 
     def get(self) -> Fetcher:
@@ -85,7 +87,7 @@ class Fetching:
 
 
 def _after_fork() -> None:
-    # The thread that held it is not in this process.
+    # The thread that held the lock does not exist in this process.
     Fetching._making = Lock()
 
 

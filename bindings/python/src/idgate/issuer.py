@@ -1,4 +1,4 @@
-"""Statements about an issuer. :class:`Trust` reads them."""
+"""Issuers and their trust material, for :class:`Trust`."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from . import _checks
 from ._checks import Buffer
 from .errors import Misconfigured
 
-#: A rule for revocation: a published status must be good, or there must be one, or it is not looked at.
+#: The rule for revocation: a published status must be good; there must be a status; or it is not checked.
 Revocation = Literal["if_published", "required", "off"]
 
-#: The treatment of a credential whose status list cannot be had.
+#: What to do with a credential whose status list cannot be fetched.
 OnUnknownRevocation = Literal["refuse", "accept", "tenant"]
 
 #: The content of a file, in PEM or DER.
 Material = str | Buffer
 
-#: One of them, or several.
+#: One or several of these.
 Materials = Material | Sequence[Material]
 
-#: Arguments of an issuer whose value is the content of files, in the order that they are read in.
+#: The arguments of an issuer that take the content of files, in the order in which they are read.
 MATERIAL: Final = (
     "jwk",
     "public_key_pem",
@@ -42,7 +42,7 @@ LISTS: Final = ("vical", "master_list", "trusted_list")
 
 
 class ListFile(_checks.Frozen):
-    """A VICAL, an ICAO Master List or a European trusted list, and the rules that it is taken by."""
+    """A VICAL, an ICAO Master List or a European trusted list, and the rules for its import."""
 
     __slots__ = ("allow_stale", "content", "now", "signed_below")
 
@@ -59,9 +59,9 @@ class ListFile(_checks.Frozen):
         allow_stale: bool = False,
         now: datetime | None = None,
     ) -> None:
-        """``signed_below``: the CA below which its signer must be; for a trusted list also the signer itself. Without
-        it anyone could have made the list, so it is taken for a ``test_only`` issuer alone. ``allow_stale``: take it
-        although a newer one is due. It is read at ``now``.
+        """``signed_below`` is the CA below which the signer must be; for a trusted list also the signer itself. Without
+        it anyone could have made the list, so the list is accepted only for a ``test_only`` issuer. ``allow_stale``
+        accepts the list although a newer one is due. The list is read at ``now``.
         """
         self._set(
             content=_checks.octets(content, "content"),
@@ -88,18 +88,18 @@ class ListReport:
     """A report on a list that an issuer was given."""
 
     issuer: str
-    #: The argument that gave it.
+    #: The argument that contained it.
     field: Literal["vical", "master_list", "trusted_list"]
-    #: How many certificates it brought.
+    #: How many of its certificates are used.
     taken: int
     skipped: tuple[SkippedCertificate, ...]
-    #: When a newer trusted list is due. This one no longer counts from then on.
+    #: When a newer trusted list is due. This one is no longer valid from then on.
     next_update: datetime | None = None
-    #: Of a trusted list, like the next two. Keep them, and compare them with the next list of the issuer: it must be
-    #: of the same type, from the same organization, and not older.
+    #: For a trusted list, like the next two. Keep them, and compare them with the next list of the issuer: it must have
+    #: the same type and organization, and must not be older.
     list_type: Literal["pid", "mdl", "pub-eaa"] | None = None
     sequence: int | None = None
-    #: Of its signer.
+    #: The organization of its signer.
     organization: str | None = None
 
 
@@ -154,8 +154,8 @@ class Issuer(_checks.Frozen):
         issuing_country_unbound: bool = False,
         test_only: bool = False,
     ) -> None:
-        """``id`` is the name that requests use for it. Where it is a URL or a DID, credentials that have ``iss`` must
-        have it there, or the text that you give as ``iss``; with ``any_iss`` it is not compared.
+        """``id`` is the name that requests use for the issuer. If it is a URL or a DID, the ``iss`` of a credential
+        must equal it, or the text that you pass as ``iss``. With ``any_iss`` the ``iss`` is not compared.
 
         Keys and certificates, each the content of a file or a sequence of them:
 
@@ -174,22 +174,22 @@ class Issuer(_checks.Frozen):
         * ``namespaces``: mdoc namespaces that a request may leave unnamed;
         * ``claim_paths``: where claims of its SD-JWT VCs are that are not members of the payload by their name, for
           example ``{"city": ["address", "locality"]}``; ``None`` is every element of a list;
-        * ``default_claims``: what a request gets that names this issuer alone;
-        * ``countries``: countryName of the roots that serve; without any, all;
+        * ``default_claims``: the claims of a request that names only this issuer;
+        * ``countries``: countryName of the roots that are used; without any, all;
         * ``mdoc_ekus``, ``x5c_ekus``: object identifiers of extended key usages of which a document signer, or the
           certificate of an SD-JWT VC issuer, must have one. ``mdoc_ekus`` replace that of the mDL.
 
-        How they are checked and asked for:
+        How credentials are checked and asked for:
 
-        * ``on_unknown_revocation``: what to do with a credential whose status list cannot be had: ``refuse``,
-          ``accept``, or ``tenant``: the request of a session chooses. Not with the revocation ``required``;
+        * ``on_unknown_revocation``: what to do with a credential whose status list cannot be fetched: ``refuse``,
+          ``accept``, or ``tenant``, with which the session's request decides. Not with the revocation ``required``;
         * ``status_max_age_days``: how long a status list without ``exp`` counts after its ``iat``;
         * ``named_in_queries``: queries name the key identifiers of its roots, and ``trusted_list_urls`` these lists
           (OpenID4VP 6.1.1);
         * ``device_response_documents``: how many documents the DeviceResponse of an mdoc may have, in ``1.0`` and
           ``haip``;
-        * ``issuing_country_unbound``: test-mode sessions take an mDL whose issuing_country is not its signer's;
-        * ``test_only``: all its material serves test-mode sessions only.
+        * ``issuing_country_unbound``: test-mode sessions accept an mDL whose issuing_country is not its signer's;
+        * ``test_only``: all its material is used only in test-mode sessions.
         """
         entry = {
             "issuer_id": _checks.text(id, "id"),
@@ -252,7 +252,7 @@ def _days(issuer: str, days: int) -> int:
 
 
 def _parts(field: str, value: Any) -> Iterable[tuple[str, int | None, bytes | ListFile]]:
-    """The contents that were given as that argument, each with its index where there are several."""
+    """The contents of that argument, each with its index if there are several."""
     contents: Sequence[bytes | ListFile]
     if field in LISTS:
         files = [value] if isinstance(value, ListFile) or not _is_sequence(value) else list(value)

@@ -1,4 +1,4 @@
-"""One presentation that was verified outside a session."""
+"""The result of one presentation without a session."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class RevocationDetails:
-    """How revocation was settled: ``good``, ``not_published``, ``off``, or of a credential ``unknown``."""
+    """The outcome for revocation: ``good``, ``not_published``, ``off``, or, only for a credential, ``unknown``."""
 
     credential: str
-    #: Of the certificate that signed the credential; a bare key publishes nothing.
+    #: For the certificate that signed the credential; a bare key publishes nothing.
     signer: str
 
 
@@ -41,7 +41,7 @@ class ListedProvider:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """The issuer by a trusted list: one provider, or several where the list gives one certificate to them."""
+    """The issuer in a trusted list: one provider, or several if the list gives the same certificate to them."""
 
     candidates: tuple[ListedProvider, ...]
     list_type: Literal["pid", "mdl", "pub-eaa", "av", "qeaa"]
@@ -57,7 +57,7 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """A presentation that passed every check: the claims that were asked for, and the facts."""
+    """A presentation that passed every check: the requested claims, and facts about the credential."""
 
     claims: dict[str, Any] = field(repr=False)
     #: vct or docType.
@@ -69,16 +69,16 @@ class Presentation:
     holder_binding: str
     #: The reason for trust: ``issuer_key``, ``x5chain``, ``pinned_signer`` or ``listed_signer``.
     trust: str
-    #: Of a trusted list.
+    #: From a trusted list.
     provider: Provider | None
-    #: Of an mdoc.
+    #: For an mdoc.
     session_transcript: str | None
     valid_from: datetime | None
     valid_until: datetime | None
     #: ``good``, ``signer_good``, ``not_published``, ``off`` or ``unknown``.
     revocation: str
     revocation_details: RevocationDetails
-    #: Whether ``issuing_country_unbound`` of the issuer was made use of.
+    #: Whether ``issuing_country_unbound`` of the issuer was applied.
     issuing_country_unbound: bool
     #: OIDs of extensions of the signer's certificate that cannot be read and were tolerated.
     tolerated: tuple[str, ...]
@@ -88,7 +88,7 @@ class Presentation:
     def claims_as(self, kind: type[T]) -> T:
         """The claims as that dataclass, TypedDict or pydantic model.
 
-        :raises ClaimsError: they are not as ``kind`` has them.
+        :raises ClaimsError: the claims do not fit ``kind``.
         """
         return _claims.read(self.claims, kind)
 

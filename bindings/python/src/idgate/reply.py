@@ -9,17 +9,17 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer over HTTP.
+    """An HTTP reply to a wallet.
 
     >>> Reply.try_again().headers["Retry-After"]
     '1'
     """
 
     status: int
-    #: It may have a response code or a nonce: keep it out of logs.
+    #: It may contain a response code or a nonce: keep it out of logs.
     body: bytes = field(repr=False)
     content_type: str = "application/json"
-    #: In seconds, where the wallet may come again.
+    #: In seconds, if the wallet may try again.
     retry_after: int | None = None
 
     @property
@@ -32,16 +32,16 @@ class Reply:
 
     @classmethod
     def json(cls, value: Any, status: int = 200) -> Reply:
-        """An answer with a body of JSON."""
+        """A reply with a JSON body."""
         return cls(status, json.dumps(value, separators=(",", ":")).encode())
 
     @classmethod
     def refusal(cls, status: int, code: str, message: str) -> Reply:
-        """``error``, the code, and ``message``, a sentence for the log of a wallet's developer."""
+        """A reply with the code as ``error``, and a sentence for the wallet's developer as ``message``."""
         return cls.json({"error": code, "message": message}, status)
 
     @classmethod
     def try_again(cls, retry_after: int = 1) -> Reply:
-        """503: you cannot decide or store now, and the wallet may come again."""
+        """503: you cannot decide or store at the moment, and the wallet may try again."""
         refusal = cls.refusal(503, "temporarily_unavailable", "try again later")
         return cls(refusal.status, refusal.body, retry_after=retry_after)

@@ -40,9 +40,9 @@ ClaimFilter = TypedDict(
 
 
 class SdJwtVc(TypedDict):
-    """An SD-JWT VC that is asked for."""
+    """A requested SD-JWT VC."""
 
-    #: Both mean the same; results have ``vc+sd-jwt``.
+    #: Both mean the same; results say ``vc+sd-jwt``.
     format: Literal["dc+sd-jwt", "vc+sd-jwt"]
     #: The issuer, by its name in the trust.
     issuer_id: str
@@ -60,7 +60,7 @@ class SdJwtVc(TypedDict):
 
 
 class Mdoc(TypedDict):
-    """An mdoc that is asked for."""
+    """A requested mdoc."""
 
     format: Literal["mso_mdoc"]
     #: The issuer, by its name in the trust.
@@ -83,7 +83,7 @@ class Mdoc(TypedDict):
 class EuAge(TypedDict):
     """The European proof that the holder is ``age`` years old or older.
 
-    A request of these alone that names no profile is made as the European age app takes it.
+    A request with only these credentials and without a profile has the form that the European age app accepts.
     """
 
     preset: Literal["eu_age"]
@@ -96,11 +96,11 @@ class EuAge(TypedDict):
 
 
 class CredentialSet(TypedDict):
-    """One of these options must come (OpenID4VP 6.2)."""
+    """One of these options must be presented (OpenID4VP 6.2)."""
 
-    #: Ids of credentials that come together.
+    #: Ids of credentials that are presented together.
     options: Sequence[Sequence[str]]
-    #: Without it, true.
+    #: Default: true.
     required: NotRequired[bool]
 
 
@@ -109,25 +109,25 @@ class Pages(TypedDict):
 
     #: As browsers write them, for example ``https://shop.example``.
     origins: Sequence[str]
-    #: Whether they also get the request of ISO/IEC TS 18013-7 Annex C, where it fits; without it, true.
+    #: Whether they also get the request of ISO/IEC TS 18013-7 Annex C, if it fits. Default: true.
     iso_mdoc: NotRequired[bool]
 
 
 class _Common(TypedDict):
-    #: The profiles to ask in, each with a request of its own; without them the verifier's first.
+    #: The profiles to ask in, each with a request of its own. Default: the verifier's first.
     profiles: NotRequired[Sequence[Profile | ProfileText]]
-    #: The same for one.
+    #: The same for a single profile.
     profile: NotRequired[Profile | ProfileText]
     #: Where the wallet sends the person afterwards.
     redirect_uri: NotRequired[str]
-    #: How long a wallet may take; without it 300,000.
+    #: How long a wallet may take. Default: 300,000.
     ttl_ms: NotRequired[int]
-    #: Whether claims are given only to a browser that comes back with the response code; without it they are where
-    #: the session offers ``haip``.
+    #: Whether only a browser that returns with the response code gets the claims. Default: true if the session offers
+    #: ``haip``.
     same_device: NotRequired[bool]
     dc_api: NotRequired[Pages]
-    #: The treatment of credentials whose status list cannot be had; without it what their issuers say. ``accept`` is
-    #: for issuers of which ``on_unknown_revocation`` is ``tenant``.
+    #: What to do with credentials whose status list cannot be fetched. Default: what their issuers say. ``accept`` is
+    #: for issuers whose ``on_unknown_revocation`` is ``tenant``.
     on_unknown_revocation: NotRequired[Literal["refuse", "accept"]]
     #: Texts that the holder agrees to: objects with ``type``, ``credential_ids`` and members of the type
     #: (OpenID4VP 5.1).
@@ -140,9 +140,9 @@ class Request(_Common):
     credentials: Sequence[SdJwtVc | Mdoc | EuAge]
     #: Ids of credentials that must be about the same person.
     same_subject_groups: NotRequired[Sequence[Sequence[str]]]
-    #: Which credentials will do; without it all are needed.
+    #: Which combinations of credentials are enough. Default: all are needed.
     credential_sets: NotRequired[Sequence[CredentialSet]]
-    #: Whether every credential must be another one, and not only those that are asked for the same claims.
+    #: Whether all presented credentials must differ, and not only those that are asked for the same claims.
     distinct_credentials: NotRequired[bool]
 
 

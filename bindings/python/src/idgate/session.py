@@ -23,7 +23,7 @@ from .codes import (
 
 T = TypeVar("T")
 
-#: Whether a session counts. Material and keys for tests serve test-mode sessions only.
+#: Live or test. Trust material and keys for tests are used only in test-mode sessions.
 Mode = Literal["live", "test"]
 
 #: A protocol of the Digital Credentials API.
@@ -34,7 +34,7 @@ Protocol = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A request of a session that a link carries. The first answer to any of them settles the session."""
+    """A request of a session that is sent as a link. The first answer to any offer settles the session."""
 
     #: The last segment of its paths: the id of the session, or one of its own.
     handle: str
@@ -45,16 +45,16 @@ class Offer:
     response_uri: str
     #: Where wallets fetch the request; ``None``: it travels by value.
     request_uri: str | None
-    #: Its links, by scheme; empty: the session takes no answer any more.
+    #: Its links, by scheme; empty if the session no longer accepts an answer.
     deep_links: Mapping[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class BrowserOffer:
-    """The request that a page passes to its browser: :meth:`Verifier.dc_api_requests` gives it."""
+    """The request that a page passes to its browser. :meth:`Verifier.dc_api_requests` returns it."""
 
     profile: ProfileText
-    #: Where the page may be from.
+    #: The allowed origins of the page.
     origins: tuple[str, ...]
     #: The protocols of its requests, in that order.
     protocols: tuple[Protocol, ...]
@@ -71,37 +71,37 @@ class SessionInfo:
     status: StatusText
     #: Why it is FAILED or EXPIRED: a :class:`Reason`.
     reason: ReasonText | None
-    #: The error that the wallet reported, where that is the reason: a :class:`WalletError`.
+    #: The error that the wallet reported, if that is the reason: a :class:`WalletError`.
     wallet_error: WalletErrorText | None
     #: The number of its commits.
     revision: int
     created_at: datetime
     expires_at: datetime
     settled_at: datetime | None
-    #: The ``version`` of the trust that decided, once it did.
+    #: The ``version`` of the trust that decided; ``None`` before the decision.
     trust_version: int | None
     #: The link of its first request, for a QR code, while a wallet can answer.
     qr_code_url: str | None = field(repr=False)
-    #: The same behind each scheme of wallets, ``openid4vp``, ``eudi-wallet``, ``haip``, while a wallet can answer.
+    #: The link for each wallet scheme (``openid4vp``, ``eudi-wallet``, ``haip``), while a wallet can answer.
     deep_links: Mapping[str, str] = field(repr=False)
-    #: Its requests that links carry, in the order of their profiles.
+    #: Its requests as links, in the order of their profiles.
     offers: tuple[Offer, ...]
-    #: Its request to browsers, when it was made with ``dc_api``.
+    #: Its request to browsers, if it was made with ``dc_api``.
     dc_api: BrowserOffer | None
 
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """The person's browser reads, with the ``response_code`` that its address has, ``None`` when it has none. Where
-    the person has to come back into the session that asked, the code is the proof that they did."""
+    """The reader is the person's browser, with the ``response_code`` from its address, or ``None`` if there is none. If
+    the person has to return to the session that asked, the code proves that they did."""
 
     response_code: str | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A program of yours reads that shows nothing of the result to the browser that asks for it: that one may belong
-    to another person than the one who answered."""
+    """The reader is a program of yours. It must not show the result to the browser that asks for it, because that
+    browser may belong to another person than the one who answered."""
 
 
 #: The reader of a result.
@@ -112,7 +112,7 @@ Reader = Browser | Backend
 class Result:
     """The result of a VERIFIED session."""
 
-    #: By the ids of the request, the claims that were asked for.
+    #: The requested claims, by the ids of the request.
     claims: dict[str, dict[str, Any]] = field(repr=False)
     verification_details: dict[str, Any] = field(repr=False)
 
@@ -121,10 +121,10 @@ class Result:
     @overload
     def credential(self, id: str, kind: type[T]) -> T: ...
     def credential(self, id: str, kind: type[T] | None = None) -> dict[str, Any] | T:
-        """The claims of one credential; with ``kind`` as that dataclass, TypedDict or pydantic model.
+        """The claims of one credential. ``kind`` reads them as that dataclass, TypedDict or pydantic model.
 
-        :raises KeyError: no credential came under that id.
-        :raises ClaimsError: the claims are not as ``kind`` has them.
+        :raises KeyError: there is no credential with that id.
+        :raises ClaimsError: the claims do not fit ``kind``.
         """
         claims = self.claims[id]
         return claims if kind is None else _claims.read(claims, kind)
@@ -132,7 +132,7 @@ class Result:
     def claims_as(self, kind: type[T]) -> T:
         """All claims as that dataclass, TypedDict or pydantic model, whose members are the ids of the request.
 
-        :raises ClaimsError: the claims are not as ``kind`` has them.
+        :raises ClaimsError: the claims do not fit ``kind``.
         """
         return _claims.read(self.claims, kind)
 
@@ -149,14 +149,14 @@ class PublishStatus:
 
 @dataclass(frozen=True, slots=True)
 class ExpireAt:
-    """Look then at :meth:`Session.due`."""
+    """Call :meth:`Session.due` at that time."""
 
     at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class RedactClaimsAt:
-    """Erase the result then."""
+    """Erase the result at that time."""
 
     at: datetime
 
@@ -166,13 +166,13 @@ Effect = PublishStatus | ExpireAt | RedactClaimsAt
 
 
 class Session(_abi.Handle):
-    """One verification at one revision."""
+    """One session at one revision."""
 
     _free = _library.FREE_SESSION
 
     @classmethod
     def restore(cls, snapshot: Buffer, result: Buffer | None = None) -> Self:
-        """The session of :meth:`snapshot`, with its result when you kept that."""
+        """Restores a session from :meth:`snapshot`, with its result if you kept that."""
         session = cls(_library.restored(_checks.octets(snapshot, "snapshot")))
         if result is None:
             return session
@@ -180,11 +180,11 @@ class Session(_abi.Handle):
             return cls(_library.with_result(session.pointer, _checks.octets(result, "result")))
 
     def snapshot(self) -> bytes:
-        """The session for your database. It holds nonce, state and keys: seal it."""
+        """The session for your database. It contains nonce, state and keys: encrypt it."""
         return _library.snapshot(self.pointer)
 
     def result_snapshot(self, now: datetime | None = None) -> bytes | None:
-        """The result, to survive a restart. It holds claims: seal it, erase it after 30 s."""
+        """The result, to survive a restart. It contains claims: encrypt it, and erase it after 30 s."""
         return _library.result_snapshot(self.pointer, now)
 
     def info(self, now: datetime | None = None) -> SessionInfo:
@@ -195,11 +195,11 @@ class Session(_abi.Handle):
         """Claims and details of a VERIFIED session, until 30 seconds after verification. Say who reads:
         ``Browser(response_code=…)`` or ``Backend()``.
 
-        Some sessions have to end in the browser that they began in: those that offer ``haip``, unless
-        ``same_device`` is false in the request, and those where it is true. A browser reads the result of these with
-        the code in the query of your ``redirect_uri``; others need none.
+        Some sessions have to end in the browser that began: those that offer ``haip``, unless ``same_device`` is false
+        in the request, and those where it is true. A browser reads their result with the code in the query of your
+        ``redirect_uri``. Other sessions need no code.
 
-        :raises Withheld: this reader gets none; ``reason`` says why.
+        :raises Withheld: this reader may not have the result; ``reason`` says why.
         """
         match reader:
             case Backend():
@@ -212,7 +212,7 @@ class Session(_abi.Handle):
         return Result(told["claims"], told["verification_details"])
 
     def followed(self, now: datetime | None = None) -> Transition | None:
-        """The person followed the link: CREATED becomes PENDING."""
+        """Records that the person followed the link: CREATED becomes PENDING."""
         return Transition.of(_library.followed(self.pointer, now))
 
     def due(self, now: datetime | None = None) -> Transition | None:
@@ -220,8 +220,8 @@ class Session(_abi.Handle):
         return Transition.of(_library.due(self.pointer, now))
 
     def released(self, now: datetime | None = None) -> Transition | None:
-        """Gives up a verification of yours before its time is over, by a fault of your own: PENDING again, or
-        EXPIRED, so that the same answer is taken later. Of the session of :class:`Ask`'s ``hold``, once that was
+        """Gives up a verification early because of a fault on your side. The session is PENDING again, or EXPIRED, so
+        that the same answer can be accepted later. Call it on the session of :class:`Ask`'s ``hold``, once that was
         committed."""
         return Transition.of(_library.released(self.pointer, now))
 
@@ -230,8 +230,8 @@ class Session(_abi.Handle):
 class Transition:
     """A change to commit.
 
-    Store ``session.snapshot()`` where the stored revision still is ``from_revision`` (0: insert).
-    Where it is another, another answer was faster: give this one up.
+    Store ``session.snapshot()`` if the stored revision is still ``from_revision`` (0: insert).
+    Otherwise another answer was faster: discard this transition.
     """
 
     from_revision: int
@@ -246,7 +246,7 @@ class Transition:
     def of(cls, change: _library.Change | None) -> Self | None: ...
     @classmethod
     def of(cls, change: _library.Change | None) -> Self | None:
-        """From the library."""
+        """Converts the library's value."""
         if change is None:
             return None
         revision, session, effects = change

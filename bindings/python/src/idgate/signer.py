@@ -15,17 +15,17 @@ from ._checks import Buffer
 class Registration:
     """The content of a registration certificate."""
 
-    #: The party.
+    #: The relying party.
     subject: str
     issued_at: datetime | None
-    #: ``None``: it does not say.
+    #: ``None``: it has no end.
     expires_at: datetime | None
-    #: Whether the signer's certificate has an organizationIdentifier, which is the party then.
+    #: Whether the signer's certificate has an organizationIdentifier. It then names the same relying party.
     compared: bool
 
 
 def generate_signing_key() -> bytes:
-    """A fresh P-256 key, 32 bytes. Keep it sealed; :class:`Signer` takes it.
+    """A fresh P-256 key of 32 bytes for :class:`Signer`. Keep it encrypted.
 
     >>> sorted(Signer("https://shop.example", generate_signing_key()).public_key())
     ['crv', 'kid', 'kty', 'x', 'y']
@@ -34,10 +34,10 @@ def generate_signing_key() -> bytes:
 
 
 class Signer(_abi.Handle):
-    """Signs Request Objects: a key in memory, or a function of yours."""
+    """Signs Request Objects with a key in memory, or with a function of yours."""
 
     _free = _library.FREE_SIGNER
-    #: The callback of the library. Verifiers may sign after the signer is closed, and keep it.
+    #: The callback for the library. Verifiers may sign after the signer is closed, so they keep it.
     _function: Any = None
 
     def __init__(self, base_url: str, key: Buffer) -> None:
@@ -66,11 +66,11 @@ class Signer(_abi.Handle):
         return cls._of(pointer, function)
 
     def certified(self, chain: str | Buffer, *, now: datetime | None = None) -> Signer:
-        """The same key with a certificate: it signs requests that name you by it
-        (``x509_san_dns``, ``x509_hash`` and all of ``haip``), and no others.
+        """A signer with the same key and a certificate. It signs only requests that name you by the certificate
+        (``x509_san_dns``, ``x509_hash`` and all of ``haip``).
 
-        ``chain``, PEM or DER: the certificate, then those that lead up from it. It is checked for
-        use at ``now``.
+        ``chain``, in PEM or DER: the certificate, then those that lead up from it. The chain is checked for use at
+        ``now``.
 
         :raises Misconfigured: the chain cannot be used.
         """
@@ -79,8 +79,8 @@ class Signer(_abi.Handle):
 
     def check_registration(self, jwt: str, *, now: datetime | None = None) -> Registration:
         """Checks a registration certificate (``rc-wrp+jwt``) for use at ``now`` with the
-        certificate of this signer, one of :meth:`certified`: the dates, and that both are of one
-        party. Its signature is for wallets to verify.
+        certificate of this signer, one of :meth:`certified`: the dates, and that both name the same
+        relying party. Wallets verify its signature.
 
         :raises Misconfigured: it cannot be used.
         """
@@ -93,7 +93,7 @@ class Signer(_abi.Handle):
         )
 
     def public_key(self) -> dict[str, Any]:
-        """The public JWK, to be published."""
+        """The public JWK, for publication."""
         told: dict[str, Any] = _library.public_key(self.pointer)
         return told
 

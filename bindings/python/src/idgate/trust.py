@@ -24,7 +24,7 @@ class Trust(_abi.Handle):
 
     _free = _library.FREE_TRUST
     def __init__(self, issuers: Iterable[Issuer] = (), *, version: int = 1) -> None:
-        """Trusts these issuers; without any it trusts no credential. Sessions that it decides note ``version``.
+        """Trusts these issuers; without any it trusts no credential. Sessions record ``version`` when they are decided.
 
         >>> Trust([Issuer("https://issuer.example", vcts=["urn:eudi:pid:1"], jwk="{}")])
         Traceback (most recent call last):
@@ -48,12 +48,12 @@ class Trust(_abi.Handle):
 
     @property
     def lists(self) -> tuple[ListReport, ...]:
-        """Reports on the lists that its issuers were given."""
+        """Reports on the lists of its issuers."""
         return self._lists
 
     @property
     def version(self) -> int:
-        """The number that sessions note which it decides."""
+        """The number that sessions record when they are decided."""
         return self._version
 
     def verify(
@@ -83,18 +83,17 @@ class Trust(_abi.Handle):
         """Verifies one presentation of a ``vp_token``, without a session: the text of an SD-JWT VC with its key binding
         JWT, or a DeviceResponse in base64url.
 
-        ``client_id`` and ``nonce`` are compared exactly as you sent them; whether the nonce was used before is for you
-        to know. The key binding JWT of an SD-JWT VC must not be from before ``sent_at``. ``claims`` must be there,
-        and only these come back; ``claim_paths`` has the paths of those that are not members of the payload by their
-        name.
+        ``client_id`` and ``nonce`` must equal what you sent. You have to check that the nonce was not used before. The
+        key binding JWT of an SD-JWT VC must not be older than ``sent_at``. ``claims`` must be there, and only these are
+        returned. ``claim_paths`` has the paths of claims that are not members of the payload by their name.
 
-        An mdoc needs ``doc_type``, ``namespace`` and the way that its answer took: ``response_uri``, or ``origin`` of
-        the page whose browser brought it; ``profile`` is that of the request. Of an encrypted answer ``enc_key`` is the
-        JWK that it was encrypted to; in ``draft`` pass also the ``apu`` of its header.
+        An mdoc needs ``doc_type``, ``namespace`` and how the answer came: ``response_uri``, or the ``origin`` of the
+        page whose browser received it. ``profile`` is that of the request. For an encrypted answer, ``enc_key`` is the
+        JWK that it was encrypted to; in ``draft`` also pass the ``apu`` of its header.
 
-        With ``checks`` the presentation also has every check that was made, for records.
+        With ``checks`` the presentation also lists every check that was made, for records.
 
-        Status lists and CRLs that the credential names are fetched as ``fetch`` says, see :class:`Verifier`. With
+        ``fetch`` says how the status lists and CRLs of the credential are fetched: see :class:`Verifier`. With
         ``False`` a credential that publishes its status is refused, unless the issuer's ``revocation`` is ``off``.
 
         >>> trust = Trust([Issuer("https://issuer.example", vcts=["urn:eudi:pid:1"])])
@@ -105,8 +104,8 @@ class Trust(_abi.Handle):
         ...     print(refused.reason, refused.clause)
         malformed_presentation RFC 9901 4
 
-        :raises Refused: ``reason`` says why, and ``clause`` which rule demands it.
-        :raises NotAvailable: a source could not be asked, by a fault of this machine.
+        :raises Refused: ``reason`` says why, and ``clause`` names the rule.
+        :raises NotAvailable: a source could not be asked because of a fault of this machine.
         """
         expected = _expected(
             format=format, issuer_id=issuer_id, client_id=client_id, nonce=nonce, claims=claims,
@@ -141,7 +140,7 @@ class Trust(_abi.Handle):
         fetch: bool | Fetcher | Fetch = True,
         now: datetime | None = None,
     ) -> Presentation:
-        """:meth:`verify` in an event loop: the library works on a thread, and none waits for sources."""
+        """:meth:`verify` in an event loop: the library works on a thread, and no thread waits for sources."""
         expected = _expected(
             format=format, issuer_id=issuer_id, client_id=client_id, nonce=nonce, claims=claims,
             claim_paths=claim_paths, sent_at=sent_at, doc_type=doc_type, namespace=namespace,
@@ -172,7 +171,7 @@ def _expected(
     checks: Any,
     **texts: Any,
 ) -> dict[str, Any]:
-    """The terms of a presentation as the library takes them."""
+    """The expectation in the library's form."""
     formats, profiles = _library.FORMATS, _library.PROFILES
     expected: dict[str, Any] = {
         "format": formats[_checks.one_of(format, formats, "format")],

@@ -1,4 +1,4 @@
-"""A wallet's answer, from its first look to the decision."""
+"""A wallet's answer, from its arrival to the decision."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Answer:
 
     #: The path that it was posted to, or its last segment; ``None``: a page got it from its browser.
     to: str | None
-    #: It may have claims.
+    #: It may contain claims.
     body: bytes = field(repr=False)
     content_type: str | None
 
     def __init__(self, *, to: str, body: Buffer, content_type: str | None) -> None:
-        """``to``: the path that it was posted to, or its last segment. ``content_type``: the header, ``None`` when
+        """``to`` is the path that it was posted to, or its last segment. ``content_type`` is the header, or ``None`` if
         there was none."""
         kind = _checks.optional_text(content_type, "content_type")
         self._set(_checks.text(to, "to"), _checks.octets(body, "body"), kind)
@@ -40,8 +40,9 @@ class Answer:
     def dc_api(cls, answer: Mapping[str, Any] | str | Buffer) -> Self:
         """The answer that a page got from its browser: the credential, an object with ``protocol`` and ``data``.
 
-        It is good for a page from one of the session's origins, and ``verification_details`` say from which; nothing
-        in it is believed about that. No wallet waits for the reply: tell the page what you like.
+        It is valid only for a page from one of the session's origins, and ``verification_details`` say from which. The
+        origin is taken from the holder's proof, not from this object. No wallet waits for the reply: answer the page as
+        you like.
         """
         made = cls.__new__(cls)
         made._set(None, _checks.json_octets(answer, "answer"), None)
@@ -54,16 +55,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Which checks of an answer were made, presentation by presentation, and what failed."""
+    """The checks of an answer, presentation by presentation, and the failed one."""
 
-    #: The rule and its clause; ``None``: nothing did.
+    #: The failed rule and its clause; ``None``: nothing failed.
     failed: str | None
     credentials: tuple[tuple[Check, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Everything but the status is good. Commit ``hold``, fetch all needs at once, supply them."""
+    """Everything but the status is good. Commit ``hold``, fetch all needs in parallel, then supply them."""
 
     hold: Transition
     needs: tuple[Need, ...]
@@ -75,17 +76,17 @@ class Decision:
     :meth:`Verifier.decide` commits it."""
 
     transition: Transition
-    #: 200, or 400 ``invalid_presentation`` whatever the reason. It may have the way back: keep it out of logs.
+    #: 200, or 400 ``invalid_presentation`` whatever the reason. It may contain the redirect: keep it out of logs.
     reply: Reply = field(repr=False)
     #: VERIFIED or FAILED.
     status: StatusText
-    #: Why it is FAILED, for you and never for the wallet.
+    #: Why it is FAILED. For you; never show it to the wallet.
     reason: ReasonText | None
-    #: The error that the wallet reported, when that is the reason.
+    #: The error that the wallet reported, if that is the reason.
     wallet_error: WalletErrorText | None
-    #: Where the wallet sends the person, when the session has that.
+    #: Where the wallet sends the person, if the session has a redirect.
     redirect_uri: str | None = field(repr=False)
-    #: Which checks were made and what failed, for operators.
+    #: The checks and the failed one, for operators.
     report: Report = field(repr=False)
 
     @property
@@ -95,7 +96,7 @@ class Decision:
 
 
 class Verification(Steps):
-    """A wallet's answer under verification, step by step: :meth:`Verifier.decide` does it all."""
+    """The verification of a wallet's answer in steps. :meth:`Verifier.decide` does all of them."""
 
     def step(self) -> Ask | Decision:
         """Goes as far as possible without the network."""
@@ -116,7 +117,7 @@ class Verification(Steps):
 
 
 class PresentationSteps(Steps):
-    """One presentation under verification, without a session."""
+    """The verification of one presentation without a session."""
 
     def step(self) -> tuple[Need, ...] | Presentation:
         """Goes as far as possible without the network."""

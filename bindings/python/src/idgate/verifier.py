@@ -1,4 +1,4 @@
-"""Making requests, and deciding about answers."""
+"""Creating requests, and deciding about answers."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from .verification import Answer, Decision, Verification
 class Comparison:
     """A registration certificate, compared with a request."""
 
-    #: Whether it goes to wallets: where a request of the session is signed under ``x509_hash``.
+    #: Whether wallets receive it: they do if a request of the session is signed under ``x509_hash``.
     sent: bool
-    #: Whether it would, had it not expired.
+    #: Whether wallets would receive it if it had not expired.
     expired: bool
-    #: Claims that are asked for and not registered. Wallets warn of it, or refuse.
+    #: Claims that are requested but not registered. Wallets warn the person, or refuse.
     beyond: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RequestObject:
-    """The Request Object for a wallet. Once ``transition``, when there is one, is committed, answer with ``reply``."""
+    """The Request Object for a wallet. Commit ``transition``, if there is one, then answer with ``reply``."""
 
-    #: It has the nonce: keep it out of logs.
+    #: It contains the nonce: keep it out of logs.
     reply: Reply = field(repr=False)
     transition: Transition | None
 
@@ -62,7 +62,7 @@ class DcApiRequests(TypedDict):
 
 
 class Verifier(_abi.Handle):
-    """A configured verifier: make a new one to change trust. It may be shared by threads."""
+    """A configured verifier. Make a new one to change trust. Threads may share it."""
 
     _free = _library.FREE_VERIFIER
 
@@ -81,7 +81,7 @@ class Verifier(_abi.Handle):
         dc_api: Literal["unsigned", "signed", "multisigned"] | None = None,
         fetch: bool | Fetcher | Fetch = True,
     ) -> None:
-        """Trusts what ``trust`` holds, and speaks ``profiles``; the first is for requests that name none.
+        """Trusts the issuers of ``trust``, and supports ``profiles``. The first one is for requests that name none.
 
         >>> key = Signer("https://issuer.example", b"7" * 32).public_key()
         >>> trust = Trust([Issuer("https://issuer.example", vcts=["urn:eudi:pid:1"], jwk=key)])
@@ -92,28 +92,29 @@ class Verifier(_abi.Handle):
         True
 
         Without ``signer``, requests are unsigned and by value. With one, they are signed and by
-        reference, and answers are encrypted: serve :meth:`request_object` at
-        ``{base_url}/v1/oid4vp/request/{handle}`` and :func:`did_document`. Wallets answer to
+        reference, and answers are encrypted. Serve :meth:`request_object` at
+        ``{base_url}/v1/oid4vp/request/{handle}``, and :func:`did_document`. Wallets post answers to
         ``{base_url}/v1/oid4vp/response/{handle}``. A session keeps the profile that it was
         made in, whichever verifier takes its answer.
 
-        ``haip`` needs a signer of :meth:`Signer.certified`. ``request_mode`` is how requests of ``draft`` and ``1.0``
-        go: ``jar`` when there is a signer, unless you say ``inline``. The next two are for ``1.0``:
-        ``client_id`` of signed requests, without it ``x509_hash`` where the first signer has a certificate, else
-        ``did``; and ``response_mode``, without which answers are encrypted when the request is signed. With
-        ``request_uri_method`` links say that wallets may POST for the request.
+        ``haip`` needs a signer of :meth:`Signer.certified`. ``request_mode`` says how requests of ``draft`` and ``1.0``
+        reach wallets; its default is ``jar`` if there is a signer. The next two are for ``1.0``. ``client_id`` is for
+        signed requests; its default is ``x509_hash`` if the first signer has a certificate, else ``did``. Without
+        ``response_mode``, answers are encrypted if the request is signed. With ``request_uri_method`` links say that
+        wallets may POST for the request.
 
-        ``dc_api``: what pages pass to their browser, in all profiles but ``draft``. ``signed`` has
-        the unsigned request behind it, ``multisigned`` both; they are signed under ``client_id``,
-        in ``haip`` under ``x509_hash``, and multi-signed in ``1.0`` under each that a signer can
-        sign. Sessions are made with ``dc_api`` then: see :meth:`dc_api_requests`.
+        ``dc_api`` lets pages pass requests to their browser, in all profiles but ``draft``. ``signed`` also includes
+        the unsigned request, and ``multisigned`` includes both. Requests are signed under ``client_id``, in ``haip``
+        under ``x509_hash``, and multi-signed in ``1.0`` under each identifier that a signer can sign for. Make sessions
+        with ``dc_api``: see :meth:`dc_api_requests`.
 
-        Of several signers the first that fits signs; ``former_signers`` sign for the sessions that were
-        made with them.
+        Of several signers, the first that fits signs. ``former_signers`` sign only for sessions that were made with
+        them.
 
-        ``fetch``: the library fetches status lists and CRLs that credentials name, from public addresses. With a
-        :class:`Fetcher` of yours it also reaches others. A function of yours takes its place. With ``False`` nothing
-        is fetched, and such a credential is refused (``revocation_unknown``).
+        ``fetch``: by default the library fetches the status lists and CRLs that credentials name, from public
+        addresses. A :class:`Fetcher` of yours can also reach other addresses, and a function of yours replaces the
+        fetcher. With ``False`` nothing is fetched, and a credential that needs a list is refused
+        (``revocation_unknown``).
 
         :raises Misconfigured: something that you gave cannot be used.
         """
@@ -158,13 +159,13 @@ class Verifier(_abi.Handle):
         strict: bool = False,
         now: datetime | None = None,
     ) -> Transition:
-        """Makes a session from a request, which may also be the body of ``CreateSessionRequest`` in JSON. Commit it
-        before you show its link. ``mode`` says whether it counts: material and keys for tests serve ``test`` alone.
+        """Creates a session from a request, which may also be the body of ``CreateSessionRequest`` in JSON. Commit it
+        before you show its link. Trust material and keys for tests are used only with the ``mode`` ``test``.
         ``tenant`` is your name for its owner.
 
-        ``registration``: a registration certificate, which goes to wallets as ``verifier_info``
-        where :meth:`compare_registration` says so. With ``strict`` a request that asks for more
-        than is registered, or whose certificate has expired, is refused.
+        ``registration`` is a registration certificate. Wallets receive it as ``verifier_info`` if
+        :meth:`compare_registration` says so. With ``strict`` a request is refused if it asks for more
+        than is registered, or if its certificate has expired.
 
         :raises RequestInvalid: the request breaks a rule; ``path`` names the field.
         """
@@ -208,11 +209,11 @@ class Verifier(_abi.Handle):
         wallet_nonce: str | None = None,
         now: datetime | None = None,
     ) -> RequestObject:
-        """The Request Object, for a wallet that asked for it. ``handle``: the path that it asked, or its last segment.
-        Of a POST pass ``content_type`` and ``form``, the body; or ``wallet_nonce``, if you read the form yourself.
+        """The Request Object for a wallet. ``handle`` is the path that the wallet requested, or its last segment.
+        For a POST pass ``content_type`` and ``form``, the body; or ``wallet_nonce``, if you read the form yourself.
 
         :raises NotAnAnswer: there is nothing to fetch, or the form cannot be read; answer with its ``reply``.
-        :raises NotAvailable: the signer cannot sign now; it has a ``reply``, too.
+        :raises NotAvailable: the signer cannot sign at the moment; answer with its ``reply``.
         """
         asked: dict[str, str | bytes | None] = {
             "to": _checks.text(handle, "handle"),
@@ -225,11 +226,11 @@ class Verifier(_abi.Handle):
         return RequestObject(reply, Transition.of(change))
 
     def dc_api_requests(self, session: Session, *, now: datetime | None = None) -> DcApiRequests:
-        """The requests that a page passes to ``navigator.credentials.get`` as ``digital``, of a session whose
-        request had ``dc_api``, for example ``{"origins": ["https://shop.example"]}``: name origins of your
-        own, whose pages may ask.
+        """The requests that a page passes to ``navigator.credentials.get`` as ``digital``. The request of the session
+        must have had ``dc_api``, for example ``{"origins": ["https://shop.example"]}``, with origins of your own whose
+        pages may ask.
 
-        :raises NotAnAnswer: the session was made without it, or takes no answer any more.
+        :raises NotAnAnswer: the session was made without ``dc_api``, or no longer accepts an answer.
         """
         asked = _checks.instance(session, Session, "session").pointer
         return cast(DcApiRequests, _library.dc_api_requests(self.pointer, asked, now))
@@ -237,12 +238,13 @@ class Verifier(_abi.Handle):
     def decide(
         self, session: Session, answer: Answer, store: Store, *, now: datetime | None = None
     ) -> Decision:
-        """Takes a wallet's answer to its decision, and stores that; then answer the wallet with its ``reply``. Before
-        the first fetch of a status list or a CRL it stores a hold, so that no other answer is taken in that time.
-        Whatever fails after that, the hold is given back (:meth:`Session.released`), so that the wallet may come again.
+        """Decides about a wallet's answer and stores the decision. Then answer the wallet with its ``reply``. Before
+        the first fetch of a status list or a CRL it stores a hold, so that no other answer is accepted during that
+        time. If anything fails after that, it releases the hold (:meth:`Session.released`), so that the wallet may try
+        again.
 
         :raises NotAnAnswer: the answer changes nothing; answer the wallet with the ``reply`` of the exception.
-        :raises NotAvailable: a source could not be asked, by a fault of this machine; it has a ``reply``, too.
+        :raises NotAvailable: a source could not be asked because of a fault of this machine; answer with its ``reply``.
         """
         with self.begin(session, answer, now=now) as verification:
             return _deciding.decide(verification, store)
@@ -250,14 +252,14 @@ class Verifier(_abi.Handle):
     async def decide_async(
         self, session: Session, answer: Answer, store: Store, *, now: datetime | None = None
     ) -> Decision:
-        """:meth:`decide` in an event loop: the library works on a thread, and none waits for sources. The methods of
-        ``store`` may be coroutine functions; others run on threads, so that they too may wait. A task that is cancelled
-        waits for a ``commit`` that has begun, and gives the hold back."""
+        """:meth:`decide` in an event loop: the library works on a thread, and no thread waits for sources. The methods
+        of ``store`` may be coroutine functions; other functions run on threads, so that they may also wait. A cancelled
+        task waits for a ``commit`` that has begun, and releases the hold."""
         with await asyncio.to_thread(self.begin, session, answer, now=now) as verification:
             return await _deciding.decide_async(verification, store)
 
     def begin(self, session: Session, answer: Answer, *, now: datetime | None = None) -> Verification:
-        """Takes a wallet's answer, to go on step by step.
+        """Starts to verify a wallet's answer in steps.
 
         :raises NotAnAnswer: the answer changes nothing.
         """

@@ -1,4 +1,4 @@
-"""Notifications: signing them, and verifying them where they arrive."""
+"""Webhooks: signing notifications, and verifying them at the receiver."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOLERANCE = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class _Scheme:
-    """One of two signatures, either of which is enough."""
+    """One of the two signature schemes. One valid signature is enough."""
 
     is_standard: bool
     headers: Mapping[str, str]
@@ -54,7 +54,7 @@ class Webhook:
     __slots__ = ("_secret", "_tolerance_ms")
 
     def __init__(self, secret: str, *, tolerance: timedelta = TOLERANCE) -> None:
-        """``secret``: the endpoint's. ``tolerance``: how far a timestamp may be from the present.
+        """``secret`` is the endpoint's. ``tolerance`` says how far a timestamp may be from the current time.
 
         :raises Misconfigured: the secret cannot be used.
         """
@@ -63,18 +63,18 @@ class Webhook:
         if not 0 < tolerance_ms < 1 << 63:
             raise ValueError("tolerance must be a positive time")
         self._tolerance_ms = tolerance_ms
-        # The library reads the secret, so that a short one is refused before the first notification.
+        # Lets the library read the secret, so that a short one is refused before the first notification.
         try:
             self.headers(b"", id="", number=1)
         except (IdgateError, ValueError) as error:
             raise Misconfigured(str(error), field="secret") from None
 
     def verify(self, headers: Mapping[str, str], body: str | Buffer, *, now: datetime | None = None) -> dict[str, Any]:
-        """The notification, once its signature is good: that of Standard Webhooks (``webhook-signature``) where it is
-        there, else ``X-Signature``. Pass the body as it came, not what you parsed. Names of headers may be in either
-        case.
+        """Returns the notification if its signature is valid: that of Standard Webhooks (``webhook-signature``) if it
+        is there, else ``X-Signature``. Pass the body as it came, not a parsed form. The names of headers may be in
+        upper or lower case.
 
-        :raises Refused: it is not genuine, or is too old.
+        :raises Refused: the notification is not genuine, or is too old.
         """
         if not isinstance(headers, Mapping):
             raise TypeError("headers must be a mapping of names to values")
@@ -101,7 +101,8 @@ class Webhook:
         now: datetime | None = None,
     ) -> dict[str, str]:
         """The headers of one attempt to deliver ``body``. ``id`` is the same for every attempt; ``number`` counts
-        from 1. ``previous_secret`` was replaced a short time ago, and signs ``webhook-signature`` as well."""
+        from 1. ``previous_secret`` is a secret that you replaced a short time ago; it also signs
+        ``webhook-signature``."""
         if not 1 <= _checks.number(number, "number") < 1 << 32:
             raise ValueError("number must be from 1 to 2**32 - 1")
         attempt = {
@@ -118,7 +119,7 @@ class Webhook:
 
 
 def _only(scheme: _Scheme, header: str, values: list[str]) -> str:
-    """The value of a header that is there once."""
+    """The value of a header that must be there exactly once."""
     if len(values) != 1:
         raise scheme.refused(f"the header {header} is {'there more than once' if values else 'missing'}")
     return _checks.text(values[0], header)

@@ -1,4 +1,4 @@
-// Receive prints each session that a webhook reports, once its signature is verified.
+// Receive verifies each webhook's signature, and prints the session that it reports.
 package main
 
 import (
@@ -43,12 +43,12 @@ func receive() error {
 
 type receiver struct {
 	webhook *svix.Webhook
-	// The notifications that came. Keep them in your database, where a restart does not forget them.
+	// The received notifications. Keep them in your database, so that they survive a restart.
 	seen sync.Map
 }
 
 func (r *receiver) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
-	// The signature covers the bytes, so they are read before anything parses them.
+	// The signature covers the raw bytes, so read them before you parse them.
 	body, err := io.ReadAll(http.MaxBytesReader(writer, request.Body, 64<<10))
 	if err == nil {
 		err = r.webhook.Verify(body, request.Header)
@@ -61,7 +61,7 @@ func (r *receiver) ServeHTTP(writer http.ResponseWriter, request *http.Request) 
 		http.Error(writer, "refused", http.StatusBadRequest)
 		return
 	}
-	// A notification may come twice.
+	// A notification may arrive twice.
 	if _, again := r.seen.LoadOrStore(request.Header.Get("webhook-id"), true); !again {
 		fmt.Println(notification.Status, notification.SessionId)
 	}

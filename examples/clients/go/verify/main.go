@@ -36,7 +36,7 @@ func verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Show it as a QR code, or send the person's phone to it.
+	// Show the link as a QR code, or open it on the person's phone.
 	fmt.Println(created.QrCodeUrl)
 
 	session, err := settled(ctx, gateway, created.SessionId)
@@ -53,7 +53,7 @@ func verify(ctx context.Context) error {
 	fmt.Println(session.Status, session.VerificationDetails.VerifiedAt.Format(time.RFC3339))
 	fmt.Println("given_name:", claims["given_name"])
 
-	// The gateway keeps nothing of the session but its audit entries.
+	// The gateway keeps only the audit entries of the session.
 	deleted, err := gateway.DeleteSessionWithResponse(ctx, created.SessionId)
 	if err == nil && deleted.StatusCode() != http.StatusNoContent {
 		err = refused(deleted.HTTPResponse, deleted.Body)

@@ -404,7 +404,7 @@ fn a_data_directory_of_the_environment_is_not_used_and_it_says_so() {
 #[test]
 fn the_first_request_of_the_readme_works_word_for_word() {
     let readme = std::fs::read_to_string("../../README.md").unwrap();
-    let (_, over_http) = readme.split_once("## Over HTTP").unwrap();
+    let (_, over_http) = readme.split_once("## HTTP API").unwrap();
     let (_, body) = over_http.split_once("-d '").unwrap();
     let (body, _) = body.split_once('\'').unwrap();
     let body: Value = serde_json::from_str(body).unwrap();

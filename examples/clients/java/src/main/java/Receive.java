@@ -13,13 +13,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.model.WebhookPayload;
 
-/** Prints each session that a webhook reports, once its signature is verified. */
+/** Verifies each webhook's signature, and prints the session that it reports. */
 public final class Receive {
   private static final int LARGEST = 64 * 1024;
 
   private final Webhook webhook;
   private final ObjectMapper json = new ApiClient().getObjectMapper();
-  /** The notifications that came. Keep them in your database, where a restart does not forget them. */
+  /** The received notifications. Keep them in your database, so that they survive a restart. */
   private final Set<String> seen = ConcurrentHashMap.newKeySet();
 
   private Receive(Webhook webhook) {
@@ -40,7 +40,7 @@ public final class Receive {
 
   private void answer(HttpExchange exchange) throws IOException {
     try (exchange) {
-      // The signature covers the bytes, so they are read before anything parses them.
+      // The signature covers the raw bytes, so read them before you parse them.
       String body = new String(exchange.getRequestBody().readNBytes(LARGEST), StandardCharsets.UTF_8);
       exchange.sendResponseHeaders(take(exchange, body) ? 204 : 400, -1);
     }
@@ -50,7 +50,7 @@ public final class Receive {
     try {
       webhook.verify(body, exchange.getRequestHeaders());
       WebhookPayload notification = json.readValue(body, WebhookPayload.class);
-      // A notification may come twice.
+      // A notification may arrive twice.
       if (seen.add(exchange.getRequestHeaders().getFirst("webhook-id"))) {
         System.out.println(notification.getStatus() + " " + notification.getSessionId());
       }

@@ -45,7 +45,7 @@ public final class Verify {
         .profiles(Set.of(Profile._1_0))
         .credentials(List.of(new CreateSessionByCredentialCredentialsInner(credential)));
     var created = sessions.createSession(new SessionRequest(request), null);
-    // Show it as a QR code, or send the person's phone to it.
+    // Show the link as a QR code, or open it on the person's phone.
     System.out.println(created.getQrCodeUrl());
 
     SessionStatus session = settled(sessions, created.getSessionId());
@@ -61,7 +61,7 @@ public final class Verify {
     System.out.println(session.getStatus() + " " + session.getVerificationDetails().getVerifiedAt());
     System.out.println("given_name: " + claims.get("given_name"));
 
-    // The gateway keeps nothing of the session but its audit entries.
+    // The gateway keeps only the audit entries of the session.
     sessions.deleteSession(created.getSessionId());
   }
 
@@ -78,7 +78,7 @@ public final class Verify {
     }
   }
 
-  /** The error in the gateway's answer, or why there is no answer. */
+  /** The error in the gateway's answer, or the reason why there is no answer. */
   private static String told(ApiClient client, ApiException refused) throws Exception {
     if (refused.getResponseBody() == null) {
       return refused.getMessage();
