@@ -1,17 +1,17 @@
-//! When keys were last used: exact in memory, in the database at most once a minute, so that
-//! reading does not become writing.
+//! When keys were last used: exact in memory, and stored at most once a minute, so that reads do
+//! not turn into writes.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use idgate_core::UnixMillis;
 
-/// How often the use of a key is stored. A killed server forgets no more.
+/// How often a key's use is stored. A killed server loses no more than that.
 const STORE_EVERY_MS: u64 = 60_000;
-/// So many keys are remembered, 2 MiB: a client may make, use and revoke keys for ever.
+/// How many keys are remembered (2 MiB). A client can create, use and revoke keys without end.
 const REMEMBERED: usize = 16_384;
 
-/// The last use of each key that was used lately.
+/// The last use of each recently used key.
 #[derive(Default)]
 pub(super) struct KeyUses(Mutex<HashMap<String, Use>>);
 
@@ -22,8 +22,7 @@ struct Use {
 }
 
 impl KeyUses {
-    /// Notes a use at `now` of a key whose stored use is `stored`; gives the uses that are to be
-    /// stored now.
+    /// Notes a use at `now` of a key whose stored use is `stored`. Returns the uses to store now.
     #[must_use = "what is forgotten here must be stored"]
     pub(super) fn note(
         &self,

@@ -1,4 +1,5 @@
-//! Registration certificates: whether they go with the certificates that sign, and how long they last.
+//! Checks registration certificates: whether they match the signing certificates, and when they
+//! expire.
 
 use idgate_core::UnixMillis;
 
@@ -11,12 +12,12 @@ use crate::registrations;
 
 const CHECK: &str = "registrations";
 
-/// Looks at the registration certificates of all clients.
+/// Checks the registration certificates of all clients.
 pub(super) async fn look(db: &Db<'_>, now: UnixMillis) -> Done<Vec<Finding>> {
     Ok(judge(&records(db, None).await?, &registrations::read(db).await?, now))
 }
 
-/// What is wrong with them, or will be.
+/// Finds present and upcoming problems with them.
 fn judge(
     records: &[CertificateRecord],
     registrations: &[Registration],

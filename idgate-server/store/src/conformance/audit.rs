@@ -1,4 +1,4 @@
-//! One chain per client, appended with the change itself, in the order of commits.
+//! Audit log: one chain per client, appended in the transaction of the change and in commit order.
 
 use idgate_core::shell::Phase;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ fn statuses<B: Backend>(fixture: &Fixture<B>, caller: &Caller) -> Vec<String> {
     listed(fixture, caller).into_iter().map(|listed| listed.entry.unwrap().status).collect()
 }
 
-/// Walks a client's chain and gives its length.
+/// Walks a client's chain and returns its length.
 fn walk<B: Backend>(fixture: &Fixture<B>, client_id: &str) -> u64 {
     let report = fixture.operator().verify_audit(Some(client_id), &[]).unwrap();
     assert!(report.breaches.is_empty(), "{report:?}");
@@ -109,10 +109,10 @@ pub(super) async fn parallel_settlements_and_another_process_leave_one_dense_cha
         assert_eq!(commit.await.unwrap(), Committed::Yes);
     }
     operator.join().unwrap();
-    // Nine keys made, 64 sessions made and settled.
+    // Nine keys created, 64 sessions created and settled.
     assert_eq!(walk(&fixture, &client_id), 137);
     assert!(fixture.operator().revoke_client(&client_id, NOW).unwrap());
-    // The keys are stopped with their client.
+    // The keys are revoked with their client.
     assert_eq!(walk(&fixture, &client_id), 147);
 }
 
@@ -180,7 +180,7 @@ pub(super) async fn an_altered_chain_holds_up_no_checkpoint_of_another<B: Backen
     let altered = fixture.live.client_id.as_str();
     fixture.backend.damage(Damage::AuditHead(altered));
     let signed = fixture.store().sign_checkpoints(NOW, 10, NOW).await.unwrap();
-    // The other client's, and the operator's.
+    // The chains of the other client and of the operator.
     assert_eq!((signed.signed, &*signed.altered), (2, &[altered.to_owned()][..]));
     let StoreError::Failed(text) = signed.all().unwrap_err() else { panic!("busy") };
     assert!(text.contains(altered) && text.contains("idgate audit verify"), "{text}");

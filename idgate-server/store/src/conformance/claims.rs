@@ -1,4 +1,4 @@
-//! Results and secrets: sealed, shown to whom they are for, and gone in time.
+//! Results and secrets are sealed, shown only to their owner, and removed in time.
 
 use idgate_core::Reader;
 
@@ -103,7 +103,7 @@ pub(super) async fn a_settled_session_gives_no_key<B: Backend>() {
 pub(super) async fn a_key_is_sealed_and_comes_back_with_its_session_for_wallets_only<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let (session, key) = fixture.jar_session().await;
-    // `{"d":"` and then the private number.
+    // `{"d":"`, followed by the private number.
     assert!(!fixture.backend.holds(&key[6..30]));
     let mut stored = fixture.store().session(session.id()).wait().unwrap().unwrap();
     assert_eq!(stored.take_encryption_key().unwrap().as_slice(), key);

@@ -1,4 +1,4 @@
-//! The status events of a session, and who waits for them.
+//! The status events of a session, and the watchers that wait for them.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A fault is told to whoever it meets, and leaves nothing behind.
+//! Faults are reported to the caller that they affect, and leave nothing behind.
 
 use super::*;
 

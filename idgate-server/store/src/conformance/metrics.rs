@@ -1,4 +1,4 @@
-//! What operators measure.
+//! Metrics for operators.
 
 use std::collections::BTreeMap;
 

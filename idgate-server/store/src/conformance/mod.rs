@@ -1,6 +1,5 @@
-//! What every store must do, whatever it is made of: cases that drive the interface by its contract,
-//! races and faults included. A store takes part with its [`Backend`] and one line:
-//! `conforms!(ItsBackend);`.
+//! Test cases that every store must pass. They drive the interface by its contract, including races
+//! and faults. A store takes part with its [`Backend`] and one line: `conforms!(ItsBackend);`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -36,35 +35,35 @@ use super::*;
 use idgate_base::api_key::ApiKey;
 use idgate_base::entropy::OsEntropy;
 
-/// Where a store keeps what it keeps, which outlives the store.
+/// The storage behind a store. It outlives the store.
 pub(super) trait Backend {
-    /// Whether this machine has what it needs.
+    /// Whether this machine has everything that the backend needs.
     fn is_there() -> bool {
         true
     }
 
-    /// An empty one.
+    /// An empty backend.
     fn new() -> Self;
 
-    /// A gateway starts on it at `now`; the one before it has ended.
+    /// Starts a gateway on it at `now`. The previous gateway has ended.
     fn open(&self, now: UnixMillis) -> Store;
 
-    /// The operator, in another process.
+    /// The operator's store, as in another process.
     fn operator(&self) -> Box<OperatorStore>;
 
-    /// Somebody changes what is kept, past the store.
+    /// Changes the stored data behind the store's back.
     fn damage(&self, what: Damage<'_>);
 
-    /// Whether these bytes are anywhere in what is kept.
+    /// Whether the stored data contains these bytes anywhere.
     fn holds(&self, needle: &[u8]) -> bool;
 }
 
-/// What somebody changed.
+/// What to damage.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Damage<'a> {
     /// The sealed record of this session.
     Session(&'a str),
-    /// Where the chain of this client ends.
+    /// The head of this client's audit chain.
     AuditHead(&'a str),
 }
 

@@ -1,4 +1,4 @@
-//! What operators change beside a running gateway is in force with its next read.
+//! Changes by operators are in force with the next read of a running gateway.
 
 use super::*;
 use idgate_base::clock::Moment;

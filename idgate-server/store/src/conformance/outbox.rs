@@ -1,5 +1,5 @@
-//! Notifications: queued with the settlement, leased by one at a time, kept until delivered or given
-//! up.
+//! Notifications are queued with the settlement, leased by one node at a time, and kept until they
+//! are delivered or given up.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const THEN: UnixMillis = NOW.plus(300_000);
 const LEASE_MS: u64 = 60_000;
 
 impl<B: Backend> Fixture<B> {
-    /// Names the endpoint of the live client; it and the secret in force.
+    /// Sets the endpoint of the live client. Returns it and the secret in force.
     async fn put(&self, secret: Option<SigningSecret>) -> (EndpointRecord, SigningSecret) {
         let fresh = SigningSecret::new(&**signing_secret(&mut OsEntropy).unwrap()).unwrap();
         let url = format!("https://{HOST}/");
@@ -30,7 +30,7 @@ impl<B: Backend> Fixture<B> {
         self.store().remove_webhook_endpoint(caller, fresh, THEN).await.unwrap()
     }
 
-    /// With an endpoint of the live client whose host is approved.
+    /// A fixture whose live client has an endpoint on an approved host.
     async fn with_endpoint() -> Self {
         let fixture = Self::new();
         fixture.put(None).await;
@@ -38,7 +38,7 @@ impl<B: Backend> Fixture<B> {
         fixture
     }
 
-    /// How many were given up.
+    /// How many notifications were given up.
     fn review(&self, review: Review<'_>) -> usize {
         self.operator().review_webhook_host(HOST, review, THEN).unwrap()
     }
@@ -136,7 +136,7 @@ pub(super) async fn a_removed_endpoint_gives_up_what_waits_for_it_and_its_secret
     assert_eq!(fixture.remove(&fixture.live).await, Removed::Yes);
     let given_up: Vec<_> = fixture.dead_letters().into_iter().map(|it| it.session_id).collect();
     assert_eq!(given_up, [retrying.id().as_str(), held.id().as_str()]);
-    // The attempt under way ends as it will, and is the last one.
+    // The attempt that is under way may finish, and is the last one.
     assert!(fixture.end(&second, failed(Some(THEN.plus(5000)))).await);
     assert!(fixture.lease(9, THEN).await.unwrap().is_empty());
     assert!(!fixture.is_due(UnixMillis(u64::MAX)));

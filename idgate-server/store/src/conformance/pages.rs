@@ -1,4 +1,4 @@
-//! Pages for people: found by their digest, one browser's, and gone with their session.
+//! Pages for people: found by digest, bound to one browser, and removed with their session.
 
 use zeroize::Zeroizing;
 
@@ -88,7 +88,7 @@ pub(super) async fn of_many_phones_exactly_one_gets_a_page_and_gives_it_back_onc
     let [first] = phones[..] else { panic!("{phones:?}") };
     let page = store.page_of(session.id()).await.unwrap().unwrap();
     assert_eq!((page.browser, page.phone, page.moves), (Some([99; 32]), Some([first; 32]), 1));
-    // Another phone gets it by no count of moves.
+    // No number of moves gives the page to another phone.
     for moves in [0, 1] {
         assert!(!store.hand_over_page(&PAGE, [50; 32], moves).await.unwrap());
     }
@@ -119,7 +119,7 @@ pub(super) async fn a_page_moves_only_from_a_browser_that_has_it_while_its_sessi
     assert!(!store.bring_page_back(&PAGE, 1, "fetched.1".into()).await.unwrap());
     let page = store.page(&PAGE).await.unwrap().unwrap();
     assert_eq!((page.phone, page.moves), (Some([1; 32]), 1));
-    // The phone is forgotten with its session.
+    // The phone is removed with its session.
     assert!(store.delete_session(&fixture.live, session.id(), NOW).await.unwrap());
     assert!(store.page(&PAGE).await.unwrap().is_none());
 }

@@ -1,4 +1,4 @@
-//! What is old leaves the audit log from its beginning, and the rest stays whole.
+//! Old entries are removed from the beginning of the audit log, and the rest stays verifiable.
 
 use super::*;
 
@@ -7,7 +7,7 @@ pub(crate) fn count<B: Backend>(fixture: &Fixture<B>) -> usize {
     fixture.store().audit_page(&fixture.live, None, 100, NOW).wait().unwrap().entries.len()
 }
 
-/// A chain of seven entries with a checkpoint at the third and at the last.
+/// A chain of seven entries with checkpoints at the third and the last.
 pub(crate) async fn chain<B: Backend>() -> Fixture<B> {
     let fixture = Fixture::<B>::new();
     fixture.session(&fixture.live).await;

@@ -1,4 +1,4 @@
-//! Sessions: each change applies once, to its owner's session alone.
+//! Sessions: each change applies once, and only to sessions of the caller.
 
 use idgate_core::{Reader, Reason, Transition};
 
@@ -211,7 +211,7 @@ pub(super) async fn what_a_process_that_ended_was_verifying_is_abandoned<B: Back
     }
 }
 
-/// A transition of `session` to VERIFYING, as an answer makes it whose status is asked for.
+/// The transition of `session` to VERIFYING that an answer makes when its status is fetched.
 pub(crate) fn hold(session: &Session, lease_until: UnixMillis) -> Transition {
     let mut transition = session.expired(session.expires_at()).unwrap();
     let mut record: serde_json::Value = serde_json::from_slice(&session.to_bytes()).unwrap();
@@ -262,7 +262,7 @@ pub(super) async fn open_sessions_of_a_revoked_client_are_refused_and_end<B: Bac
     assert!(store.sessions_of_revoked(10).await.unwrap().is_empty());
     let client = fixture.live.client_id.as_str();
     assert!(fixture.operator().revoke_client(client, NOW).unwrap());
-    // Refused at once: by reading, by a hold and by a verdict.
+    // Rejected immediately: reads, holds and verdicts.
     for session in [&open, &settled] {
         assert!(store.session(session.id()).await.unwrap().is_none());
     }
@@ -271,7 +271,7 @@ pub(super) async fn open_sessions_of_a_revoked_client_are_refused_and_end<B: Bac
         assert_eq!(store.commit(late, None).await.unwrap(), Committed::LostRace);
     }
     assert!(store.session(of_test.id()).await.unwrap().is_some());
-    // Ended a batch at a time.
+    // Ended one batch at a time.
     assert_eq!(store.sessions_of_revoked(1).await.unwrap().len(), 1);
     let ending = store.sessions_of_revoked(10).await.unwrap();
     let mut ids = Vec::new();

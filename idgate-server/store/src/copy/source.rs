@@ -1,5 +1,5 @@
-//! Rows of a data directory, as JSON that PostgreSQL takes apart by the types of its columns: what is
-//! binary is in hex behind `\x`.
+//! Reads rows of a data directory as JSON, which PostgreSQL parses by the types of its columns.
+//! Binary values are hex after `\x`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,15 +10,16 @@ use rusqlite::types::ValueRef;
 use super::super::types::StoreError;
 use crate::copied_tables::{Batch, Table};
 
-/// Rows in one statement.
+/// Rows per statement.
 const ROWS: usize = 500;
-/// Of JSON in one statement: a logo or a list of revoked certificates may be large.
+/// JSON bytes per statement: a logo or a list of revoked certificates can be large.
 const BYTES: usize = 1 << 20;
 
-/// A name that a client gave could have a NUL once, which PostgreSQL has no text for: it is left out.
+/// Older versions accepted NUL in a client's name for a key. PostgreSQL text cannot hold NUL, so
+/// the copy leaves it out.
 const ONCE_WITH_NUL: (&str, &str) = ("api_keys", "name");
 
-/// Hands all rows of a table to `take`, in batches; says how many there are.
+/// Passes all rows of a table to `take`, in batches. Returns how many there are.
 pub(crate) fn each_batch(
     on: &Connection,
     table: &Table,

@@ -1,12 +1,11 @@
-//! What a data directory still lacks before a gateway on it can do anything for anybody.
+//! Finds what a data directory still lacks before a gateway on it is useful.
 
 use std::path::Path;
 
 use crate::sqlite::files::{main_path, open_for_reading};
 use crate::types::StoreError;
 
-/// What is missing, each with the command for it. A directory that cannot be read lacks nothing that
-/// this could know of.
+/// What is missing, with the command for each. A directory that cannot be read counts as complete.
 pub fn missing(dir: &Path) -> Vec<&'static str> {
     look(dir).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What one damaged row may stop: its own session or client, and nobody else's.
+//! A damaged row may only affect its own session or client.
 
 use super::*;
 
@@ -20,7 +20,7 @@ async fn a_client_is_revoked_even_when_its_audit_log_takes_no_entry() {
         assert!(fixture.store().authenticate(&digest, NOW).wait().unwrap().is_none(), "{damage}");
         let entries: i64 =
             main.query_row("SELECT count(*) FROM audit_entries", [], |row| row.get(0)).unwrap();
-        // Two keys were made, and an issuer was added.
+        // Two keys were created, and an issuer was added.
         assert_eq!(entries, 3, "half an entry is not an entry");
     }
 }

@@ -1,4 +1,4 @@
-//! What is erased is in no file any more: every byte of the data directory is looked at.
+//! Erased data is in no file: these tests read every byte of the data directory.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::sqlite::claims;
 use crate::sqlite::files;
 use idgate_testkit::patience::until;
 
-/// The files of `dir` that hold `needle`.
+/// The files in `dir` that contain `needle`.
 pub(super) fn files_with(dir: &Path, needle: &[u8]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -80,8 +80,8 @@ async fn results_removed_one_by_one_are_in_no_file_while_others_stay() {
     assert_gone(&fixture, &gone);
 }
 
-/// SQLite leaves old copies of rows in a page when it moves them to a neighbour, and does that only
-/// where pages hold several rows.
+/// SQLite leaves old copies of rows in a page when it moves them to a neighbour, which it only does
+/// if a page holds several rows.
 #[tokio::test]
 async fn no_two_results_share_a_page() {
     let fixture = Fixture::new();
@@ -98,7 +98,8 @@ async fn no_two_results_share_a_page() {
     assert_eq!(pages, (60, 1));
 }
 
-/// Ids are random, so that an index of them is strewn over: neighbours in time must be neighbours in the file.
+/// Ids are random, so an index of them would be scattered: neighbours in time must be neighbours in
+/// the file.
 #[tokio::test]
 async fn results_that_end_together_stand_together() {
     let fixture = Fixture::new();
@@ -158,7 +159,7 @@ async fn the_table_of_before_stays_where_there_is_no_room_for_another() {
     assert!(found.unwrap().unwrap().result(Reader::Backend, NOW).is_ok());
 }
 
-/// What a gateway of before this index left behind when it was killed.
+/// A table that a killed gateway of a version before this index left behind.
 #[tokio::test]
 async fn results_in_the_table_of_before_are_read_and_erased_as_all_others() {
     let mut fixture = Fixture::new();
@@ -204,7 +205,7 @@ async fn a_reader_delays_the_erasure_but_does_not_prevent_it() {
     gone_soon(&fixture, &pieces).await;
 }
 
-/// An erasure that was held up is finished by itself.
+/// An erasure that was held up is finished without another request.
 async fn gone_soon(fixture: &Fixture, pieces: &[Vec<u8>]) {
     let is_gone = async || pieces.iter().all(|piece| files_with(fixture.path(), piece).is_empty());
     until("it is erased", is_gone).await;
@@ -227,7 +228,7 @@ fn record(fixture: &Fixture, id: &SessionId) -> Vec<u8> {
     main.query_row(sql, [id.as_str()], |row| row.get(0)).unwrap()
 }
 
-/// The tables that have `id` in a text.
+/// The tables that contain `id` in a text.
 fn tables_with(fixture: &Fixture, id: &SessionId) -> Vec<String> {
     let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
     let sql = "SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c \
@@ -355,7 +356,7 @@ async fn a_result_whose_session_was_never_committed_is_erased_at_open() {
     let pending = fixture.session(&fixture.live).await;
     let verified = fixture.verified(&fixture.live, NOW, "{}").await;
     fixture.close();
-    // As if the process died after the results were committed and before the sessions were.
+    // As if the process died after committing the results and before committing the sessions.
     let claims = rusqlite::Connection::open(fixture.path().join("claims.db")).unwrap();
     for id in [pending.id().as_str(), "ses_unknown"] {
         let row = (id, millis(NOW.plus(30_000)), b"ORPHANED-BYTES".repeat(300));

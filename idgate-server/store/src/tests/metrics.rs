@@ -1,4 +1,4 @@
-//! Sums of settled sessions equal what a count of all of them gives.
+//! The sums of settled sessions equal a count of all of them.
 
 use std::collections::BTreeMap;
 

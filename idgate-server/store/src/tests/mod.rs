@@ -44,7 +44,7 @@ impl Fixture {
     }
 }
 
-/// A backlog of expiries, as after a night that the gateway was down.
+/// A backlog of expiries, for example after a night without a gateway.
 #[tokio::test]
 async fn what_the_gateway_settles_by_itself_takes_none_of_a_clients_room() {
     let fixture = Fixture::new();

@@ -1,4 +1,4 @@
-//! What only a store of several nodes has to show.
+//! Tests that only concern a store of several nodes.
 
 use idgate_core::Reader;
 use idgate_testkit::patience::{eventually, patience};
@@ -44,7 +44,7 @@ async fn a_result_that_went_with_a_crash_of_the_database_is_said_to_be_lost() {
     assert!(!store.has_lost_claims(&fixture.live, id).await.unwrap());
     let slot = format!("SELECT claims_slot FROM sessions WHERE id = '{}'", id.as_str());
     let slot: i16 = fixture.backend.ask(&slot).parse().unwrap();
-    // What recovery does to tables that are not logged.
+    // Recovery truncates unlogged tables.
     fixture.backend.run(&format!("TRUNCATE claims_{slot:02}"));
     assert!(store.has_lost_claims(&fixture.live, id).await.unwrap());
     assert!(!store.has_lost_claims(&fixture.test, id).await.unwrap());
@@ -67,7 +67,7 @@ async fn no_ciphertext_of_a_result_is_in_the_write_ahead_log() {
     let sealed = format!("SELECT encode(sealed, 'hex') FROM claims_{slot:02}");
     let sealed = bytes(&fixture.backend.ask(&sealed));
     let record = bytes(&of_session("encode(record, 'hex')"));
-    // In pieces: a header of the log's pages may fall between two bytes that belong together.
+    // In pieces: the header of a log page may fall between two bytes.
     let logs = |bytes: &[u8]| bytes[..64].chunks(16).any(|piece| fixture.backend.logs(piece));
     assert!(logs(&record), "the search finds a record that is logged");
     assert!(!logs(&sealed));
@@ -127,7 +127,7 @@ async fn what_a_reader_held_up_for_long_is_erased_soon_after_it_ends() {
     let purged = async |now| fixture.store().purge_results(now).await.unwrap();
     assert_eq!(purged(NOW.plus(30_000)).await, 0);
     drop(reader);
-    // By now the slot stands where later results go.
+    // By now the slot is used for later results.
     let mut later = NOW.plus(50_000);
     let erased = async {
         while purged(later).await == 0 {
@@ -245,7 +245,8 @@ fn a_database_that_is_not_there_is_unavailable() {
     assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
 }
 
-/// Somebody is making a session: its client is kept from being removed, and its chain is next.
+/// A transaction that creates a session keeps its client from being removed, and then waits for its
+/// chain.
 #[tokio::test]
 async fn a_client_is_revoked_beside_somebody_who_makes_a_session() {
     if !PostgresDatabase::is_there() {
@@ -258,7 +259,7 @@ async fn a_client_is_revoked_beside_somebody_who_makes_a_session() {
     assert!(fixture.operator().revoke_client(client_id, NOW).unwrap());
 }
 
-/// Whoever changes what is trusted waits for others before it takes anything that these may want.
+/// A transaction that changes trust waits for others before it takes any lock that they may need.
 #[tokio::test]
 async fn changes_of_what_is_trusted_wait_for_one_another_in_one_order() {
     if !PostgresDatabase::is_there() {
@@ -272,7 +273,7 @@ async fn changes_of_what_is_trusted_wait_for_one_another_in_one_order() {
         let refreshing = scope.spawn(move || backend.operator().refresh_list(&list, NOW));
         let removing = scope.spawn(|| backend.operator().remove_trust("issuer", NOW));
         eventually("both wait", || backend.waiting() == 2);
-        // What they are about to change is free.
+        // The rows that they are about to change are not locked.
         backend.run("SELECT FROM trust_entries FOR UPDATE NOWAIT");
         let lists = "LOCK TABLE trusted_lists, trusted_list_marks IN EXCLUSIVE MODE NOWAIT";
         backend.run(&format!("BEGIN; {lists}; COMMIT"));

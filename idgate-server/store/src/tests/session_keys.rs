@@ -1,4 +1,5 @@
-//! The keys of open sessions: sealed, in `claims.db` alone, and gone for good once of no use.
+//! The keys of open sessions: sealed, only in `claims.db`, and erased permanently when no longer
+//! needed.
 
 use super::erasure::files_with;
 use super::*;
@@ -106,7 +107,7 @@ async fn no_two_keys_share_a_page() {
     assert_eq!(pages, (20, 1));
 }
 
-/// As the running gateway does it: the clock alone settles, the upkeep stores and erases.
+/// As in a running gateway: the clock alone settles it, and the upkeep stores and erases.
 #[tokio::test]
 async fn an_expired_sessions_key_is_swept_out_of_every_file() {
     let mut fixture = Fixture::new();
@@ -119,7 +120,7 @@ async fn an_expired_sessions_key_is_swept_out_of_every_file() {
     clock.advance(1);
     assert_eq!(upkeep.expire().await.unwrap(), 1);
     upkeep.purge().await.unwrap();
-    // What is queued next is answered after the erasure.
+    // The next queued job is answered after the erasure.
     store.purge_results(session.expires_at()).await.unwrap();
     for needle in [&sealed[..32], &key[6..30]] {
         assert!(files_with(fixture.path(), needle).is_empty());

@@ -1,4 +1,4 @@
-//! A directory that the first version made, opened by this one.
+//! Opens a directory that the first version created.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -11,10 +11,10 @@ use crate::sqlite::files::main_path;
 use crate::sqlite::schema::{MIGRATIONS, migrate};
 use crate::{Health, new_secrets};
 
-/// How many schema changes the first version had.
+/// How many migrations the first version had.
 const FIRST_VERSION: usize = 2;
 
-/// A fixture whose main database is of the first version, with a PENDING session of the live client.
+/// A fixture with a main database of the first version, and a PENDING session of the live client.
 async fn first_version() -> (Fixture, Session) {
     let mut fixture = Fixture::new();
     let session = fixture.session(&fixture.live).await;
@@ -81,7 +81,7 @@ async fn a_doctor_finds_a_directory_of_the_first_version_whole_and_changes_nothi
     assert_eq!(schema.health, Health::Warning);
     assert!(schema.message.contains("`idgate serve` makes a copy"), "{schema:?}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    // Another key is found out all the same.
+    // Another key is detected all the same.
     let other = InstanceKey::parse("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=").unwrap();
     let found = examine(fixture.path(), Some(&other), NOW, false).findings;
     let key = found.iter().find(|finding| finding.check == "instance_key").unwrap();

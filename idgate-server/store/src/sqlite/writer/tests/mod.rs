@@ -1,4 +1,4 @@
-//! Groups, failures and the end of the writing thread.
+//! Groups, failures and the shutdown of the writing thread.
 
 use std::sync::mpsc;
 
@@ -28,7 +28,7 @@ fn writer(dir: &tempfile::TempDir) -> Writer {
     Writer::start(main, claims, first, &env, Arc::new(Disk::of(dir.path()))).unwrap()
 }
 
-/// Keeps the thread busy until the sender is dropped, so that what follows is one group.
+/// Blocks the thread until the sender is dropped, so that the following jobs form one group.
 fn hold(writer: &Writer) -> mpsc::Sender<()> {
     let (release, held) = mpsc::channel::<()>();
     let (begun, began) = mpsc::channel();
@@ -205,7 +205,7 @@ async fn a_client_fills_its_own_share_of_the_queue_and_no_other() {
     let release = hold(&writer);
     let of = |client: usize| LaneKey::of(client);
     let mut answers: Vec<_> = (0..QUEUE.per_lane).map(|_| writer.submit_for(of(1), bump)).collect();
-    // Its own share is full; another client's and the gateway's are not.
+    // Its own share is full, unlike those of another client and of the gateway.
     assert!(matches!(writer.submit_for(of(1), bump).await, Err(StoreError::Busy)));
     for n in QUEUE.per_lane..QUEUE.in_all {
         answers.push(writer.submit_for(of(2 + n % 10), bump));
@@ -224,7 +224,7 @@ fn writing(dir: &tempfile::TempDir, main: Connection) -> Writing {
     Writing::new(main, claims, first, env, Arc::new(Disk::of(dir.path())))
 }
 
-/// What becomes of a group of one, for whoever waits and for those behind it.
+/// The outcome of a group of one job, for its caller and for the jobs behind it.
 fn run_one(writing: &mut Writing) -> (Result<(), StoreError>, Result<(), StoreError>) {
     let (reply, mut answer) = oneshot::channel();
     let behind = writing.run_group(vec![Box::new(Task::new(bump, false, reply))]);
