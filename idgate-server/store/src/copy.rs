@@ -72,8 +72,8 @@ pub fn copy(
     let sealed = target.sealed()?;
     if !report.breaches.is_empty() || sealed.unreadable > 0 {
         return Err(StoreError::Damaged(
-            "what was copied is not what the data directory holds: the database was changed \
-             meanwhile; copy again"
+            "the copy differs from the data directory: the database was changed in the meantime; \
+             copy again"
                 .into(),
         ));
     }
@@ -98,8 +98,8 @@ impl Source {
         // The copy would lose its sandbox mark, and every environment would serve it.
         if dir.join(SANDBOX_FILE).exists() {
             return Err(StoreError::Failed(format!(
-                "{} is the folder of a sandbox, which is for development only, and the keys of its \
-                 issuers lie in it; name the data directory of a gateway with --from",
+                "{} is the folder of a sandbox, which is for development only and holds the keys \
+                 of its issuers; name the data directory of a gateway with --from",
                 dir.display()
             )));
         }
@@ -116,8 +116,8 @@ impl Source {
         let (have, want) = schema::numbers(&main)?;
         if have < want {
             return Err(StoreError::Failed(format!(
-                "the data directory has schema {have}, and this program copies {want}; bring it up \
-                 to date with `idgate client list` on it, which makes a copy first"
+                "the data directory has schema {have}, and this program copies {want}; migrate it \
+                 with `idgate client list` on it, which makes a copy first"
             )));
         }
         let (sealer, audit) = (Sealer::new(key)?, AuditKeys::new(key)?);
@@ -193,8 +193,8 @@ fn verify(main: &Connection, keys: &AuditKeys) -> Result<(), StoreError> {
         return Ok(());
     }
     Err(StoreError::Damaged(
-        "the audit log of the data directory is not as it was; `idgate audit verify` says where, and \
-         a backup has it as it was"
+        "the audit log of the data directory was altered; `idgate audit verify` says where, and a \
+         backup has it as it was"
             .into(),
     ))
 }

@@ -91,9 +91,10 @@ impl DatabaseSettings {
         Finding::warning(
             LOG,
             format!(
-                "PostgreSQL writes parameters of statements into its log ({}), where sealed results stay as \
-                 long as the log is kept; set log_parameter_max_length, log_parameter_max_length_on_error and \
-                 auto_explain.log_parameter_max_length to 0 for the role, and remove the logs of before",
+                "PostgreSQL writes parameters of statements into its log ({}), where sealed \
+                 results stay as long as the log is kept; set log_parameter_max_length, \
+                 log_parameter_max_length_on_error and auto_explain.log_parameter_max_length to 0 \
+                 for the role, and remove the old logs",
                 by.join(", ")
             ),
         )

@@ -196,7 +196,7 @@ impl<'a> Db<'a> {
             return Ok(millis(now));
         }
         let clock = self.one(Sql("SELECT clock_ms()"), &[], |row| row.get(0)).await?;
-        clock.ok_or_else(|| Failure::failed("the database has no clock"))
+        clock.ok_or_else(|| Failure::failed("the database returned no time"))
     }
 
     /// Runs a command without parameters.

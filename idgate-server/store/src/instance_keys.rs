@@ -85,9 +85,9 @@ pub(super) fn not_of_directory() -> StoreError {
 
 fn not_of_database() -> StoreError {
     StoreError::Failed(
-        "the instance key is not the one that this database is sealed with; set IDGATE_INSTANCE_KEY \
-         to that key, or IDGATE_INSTANCE_KEYS to it and the one that is to take its place, the same on \
-         all nodes"
+        "the instance key is not the one that this database is sealed with; set \
+         IDGATE_INSTANCE_KEY to that key, or IDGATE_INSTANCE_KEYS to it and its replacement, the \
+         same on all nodes"
             .into(),
     )
 }

@@ -39,7 +39,7 @@ pub(super) fn judge(
     }
     if opened.iter().any(Option::is_none) {
         return Err(StoreError::Failed(
-            "what is stored is sealed under two instance keys, and one of them is not given; set \
+            "stored values are sealed under two instance keys, and one of them is missing; set \
              IDGATE_INSTANCE_KEYS to both, the new one first, until `idgate keys reseal` is done"
                 .into(),
         ));

@@ -23,7 +23,7 @@ struct Use {
 
 impl KeyUses {
     /// Notes a use at `now` of a key whose stored use is `stored`. Returns the uses to store now.
-    #[must_use = "what is forgotten here must be stored"]
+    #[must_use = "uses that are forgotten here must be stored"]
     pub(super) fn note(
         &self,
         key_id: &str,

@@ -33,8 +33,8 @@ fn party(registration: &Registration, records: &[CertificateRecord]) -> Option<F
     let signing = CertificateRecord::signing_for(records, &registration.client_id)?;
     registration.is_of_another(&signing.certificate).then(|| {
         let what = format!(
-            "that of {} is of {}, not of the party and service in the certificate that signs, and is \
-             not sent; have one of the two issued anew",
+            "that of {} is for {}, not for the party and service in the certificate that signs, \
+             and is not sent; have one of the two reissued",
             registration.whose(),
             registration.certificate.subject
         );

@@ -113,22 +113,22 @@ pub(super) fn judge(found: Resealed) -> Finding {
     let Resealed { current, others, unreadable } = found;
     if others == 0 && unreadable > 0 {
         let what = format!(
-            "{unreadable} values open under none of them, and as long as that is so each of them is asked \
-             for; `idgate doctor --deep` and `idgate audit verify` say which, and a backup has them as \
-             they were"
+            "{unreadable} values cannot be opened with any of them, so all of them are still \
+             required; `idgate doctor --deep` and `idgate audit verify` say which, and a backup \
+             has them as they were"
         );
         return Finding::warning("instance_keys", what);
     }
     if others == 0 {
         let what = format!(
-            "{current} values are sealed under the first of them, none under another; after `idgate keys \
-             reseal` the others are not needed any more"
+            "{current} values are sealed under the first of them, none under another; after \
+             `idgate keys reseal` the others are no longer needed"
         );
         return Finding::good("instance_keys", what);
     }
     let what = format!(
-        "{others} values are still sealed under another key than the first; run `idgate keys reseal` \
-         before you take that away"
+        "{others} values are still sealed under another key than the first; run `idgate keys \
+         reseal` before you remove that one"
     );
     Finding::warning("instance_keys", what)
 }

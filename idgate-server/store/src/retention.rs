@@ -111,7 +111,7 @@ impl Retention {
             None => false,
         };
         if held && !self.was_held.swap(held, Ordering::Relaxed) {
-            tracing::warn!("the clock was set: nothing is removed for its age for a day");
+            tracing::warn!("the clock was set: no data is removed by age for a day");
         }
         self.was_held.store(held, Ordering::Relaxed);
         Ok(held)

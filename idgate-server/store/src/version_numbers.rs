@@ -34,7 +34,7 @@ impl Numbers {
     /// The current numbers, or those of the transaction's snapshot.
     pub(super) async fn read(db: &Db<'_>) -> Done<Self> {
         let found = db.one(sql(Self::TEXT), &[], |row| Self::at(row, 0)).await?;
-        found.ok_or_else(|| Failure::failed("the database does not count"))
+        found.ok_or_else(|| Failure::failed("the database returned no count"))
     }
 
     /// The numbers from three columns of a row that begin at `first`.

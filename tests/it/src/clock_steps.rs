@@ -29,7 +29,7 @@ fn a_clock_set_forward_takes_neither_keys_nor_sessions_nor_audit_entries_also_af
     assert!(server.wait().0.success());
     let server = installation.serve();
     eventually("old entries are looked for", || {
-        installation.log().contains("nothing is removed for its age for a day")
+        installation.log().contains("no data is removed by age for a day")
     });
     let report = installation.run_json(&["audit", "verify", "--json"]);
     assert_eq!((&report["removed"], &report["intact"]), (&0.into(), &true.into()), "{report}");

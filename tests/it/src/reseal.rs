@@ -284,7 +284,7 @@ fn what_is_sealed_under_the_old_key_meanwhile_is_found_or_the_key_stays_asked_fo
     cluster.run(&database, after);
     both(&mut stage.installation);
     let never = stage.installation.run(&["keys", "reseal"]);
-    expect_refused(&never, "values are sealed under another instance key again and again");
+    expect_refused(&never, "values keep being sealed under another instance key");
     for key in [OLD, NEW] {
         only(&mut stage.installation, key);
         let command = stage.installation.run(&["client", "list"]);
@@ -376,7 +376,7 @@ fn expect_all_asked_for(stage: &mut Stage) {
     assert!(!again.stdout.contains("no other instance key is needed"), "{again:?}");
     let (status, message) = stage.doctor();
     assert_eq!(status, "warning", "{message}");
-    assert!(message.contains("1 values open under none of them"), "{message}");
+    assert!(message.contains("1 values cannot be opened with any of them"), "{message}");
     only(&mut stage.installation, NEW);
     let alone = stage.installation.run(&["client", "list"]);
     expect_refused(&alone, "IDGATE_INSTANCE_KEYS to both");

@@ -172,7 +172,7 @@ mod tests {
         let found = store.authenticate_for(&digest, session.id(), NOW).await.unwrap();
         assert!(is_known(found.unwrap().0.since));
         let before = Moment::now();
-        assert!(!is_known(before), "what was read before does not serve it");
+        assert!(!is_known(before), "an earlier read does not serve it");
         assert!(store.session(session.id()).await.unwrap().is_some());
         assert!(is_known(before));
     }

@@ -24,5 +24,5 @@ pub(crate) async fn read(db: &Db<'_>, now: UnixMillis) -> Done<Gauges> {
             ..Gauges::default()
         })
     };
-    db.one(sql, &[], read).await?.ok_or_else(|| Failure::failed("the database does not count"))
+    db.one(sql, &[], read).await?.ok_or_else(|| Failure::failed("the database returned no count"))
 }

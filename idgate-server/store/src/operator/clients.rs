@@ -74,7 +74,7 @@ impl OperatorStore {
             self.cut_log();
         }
         recorded.map_err(|why| {
-            StoreError::Failed(format!("every key of {id} is stopped, but {why}"))
+            StoreError::Failed(format!("every key of {id} is revoked, but {why}"))
         })?;
         Ok(true)
     }
@@ -128,7 +128,7 @@ impl OperatorStore {
         let keys = self.audit_keys();
         let revoked = self.change(async |db| revoke_key(db, keys, client_id, id, now).await)?;
         let Some(recorded) = revoked else { return Ok(false) };
-        recorded.map_err(|why| StoreError::Failed(format!("{id} is stopped, but {why}")))?;
+        recorded.map_err(|why| StoreError::Failed(format!("{id} is revoked, but {why}")))?;
         Ok(true)
     }
 

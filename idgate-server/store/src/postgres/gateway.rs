@@ -306,7 +306,7 @@ impl Drop for PostgresStore {
             ended.map_or(Ok(()), |ended| Ok(ended?))
         });
         if let Err(error) = ended {
-            tracing::warn!(cause = %error, "the database was left without a word");
+            tracing::warn!(cause = %error, "the other nodes could not be told that this one stops");
         }
     }
 }

@@ -17,8 +17,8 @@ pub(crate) async fn check_key(pool: &Pool, sealer: &Sealer) -> Done<Option<Check
             let copying = row(tx, "SELECT FROM instance WHERE name = $1", &[&COPYING]).await?;
             if copying.is_some() {
                 return Err(Failure::failed(
-                    "a data directory was copied into this database, and that did not end; run \
-                     `idgate copy` again",
+                    "the copy of a data directory into this database is incomplete; run `idgate \
+                     copy` again",
                 ));
             }
             instance_keys::first_key(&Db::Transaction(tx), sealer).await

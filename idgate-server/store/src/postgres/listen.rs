@@ -60,7 +60,7 @@ async fn tell(shared: &Shared, mut told: Receiver<String>) {
     while told.recv_many(&mut words, AT_ONCE).await > 0 {
         let text = format!("{} {}", shared.env.node, words.join(" "));
         if let Err(error) = notify(shared, &text).await {
-            tracing::debug!(cause = ?error, "other nodes are not told of changes");
+            tracing::debug!(cause = ?error, "other nodes are not notified of changes");
         }
         if words.len() < AT_ONCE {
             tokio::time::sleep(GATHER).await;
@@ -86,7 +86,7 @@ async fn listen(shared: &Shared, address: &Address) {
             hear(shared, address, NoTls).await
         };
         if let Err(error) = heard {
-            tracing::debug!(cause = ?error, "changes on other nodes are found by looking");
+            tracing::debug!(cause = ?error, "changes on other nodes are found by polling");
         }
         tokio::time::sleep(LOOK).await;
     }

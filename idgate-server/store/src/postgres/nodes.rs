@@ -102,8 +102,8 @@ pub(super) async fn require_one_key(tx: &Tx<'_>, sealer: &Sealer) -> Done<()> {
                WHERE beat_at > clock_ms() - $1 AND split_part(version, ' ', 2) <> $2 LIMIT 1";
     if row(tx, sql, &[&NODE_GONE_MS, &sealer.key_name()?]).await?.is_some() {
         return Err(Failure::failed(
-            "a node still seals with another instance key; set IDGATE_INSTANCE_KEYS on each node to both, \
-             the new one first, start them again, and run `idgate keys reseal` then",
+            "a node still seals with another instance key; set IDGATE_INSTANCE_KEYS on each node \
+             to both, the new one first, restart them, then run `idgate keys reseal`",
         ));
     }
     Ok(())

@@ -152,9 +152,9 @@ fn set_aside(dir: &Path, why: &str, now: UnixMillis) -> Result<(), StoreError> {
     }
     tracing::error!(
         why,
-        "claims.db is damaged and was set aside as claims.db.damaged, which is erased in 30 seconds: \
-         results that were not read yet are lost, and in the jar profile open sessions cannot be \
-         answered any more"
+        "claims.db is damaged and was set aside as claims.db.damaged, which is erased in 30 \
+         seconds: results that were not read yet are lost, and open sessions in request mode jar \
+         can no longer be answered"
     );
     Ok(())
 }

@@ -136,9 +136,9 @@ pub(crate) fn require_database(dir: &Path) -> Result<(), StoreError> {
     }
     let state = if path.exists() { "is empty" } else { "is missing" };
     Err(StoreError::Damaged(format!(
-        "{} {state}, but {trace} says that this data directory was used: restore the database from a \
-         backup (docs/operate.md, \"Backup and restore\"); to begin anew, set IDGATE_DATA_DIR to an \
-         empty directory",
+        "{} {state}, but {trace} says that this data directory was used: restore the database from \
+         a backup (docs/operate.md, \"Backup and restore\"); to start over, set IDGATE_DATA_DIR \
+         to an empty directory",
         path.display()
     )))
 }
@@ -167,8 +167,9 @@ pub(crate) fn same_database(main: &Connection, claims: &Connection) -> Result<()
             Ok(())
         }
         Some(_) => Err(StoreError::Damaged(
-            "idgate.db is not the database that this data directory was used with: claims.db knows \
-             another one; put its own back, or use this one in a directory without claims.db"
+            "idgate.db is not the database that this data directory was used with: claims.db \
+             belongs to another one; restore that one, or use this one in a directory without \
+             claims.db"
                 .into(),
         )),
     }

@@ -219,7 +219,10 @@ fn clock(main: &Connection, now: UnixMillis) -> Result<Finding, StoreError> {
     )?;
     let latest = latest.map_or(EARLIEST, time);
     if latest.0 > now.0.saturating_add(SKEW_MS) || now < EARLIEST {
-        let what = format!("it is {now}, and {latest} has been before; set the clock, keep NTP on");
+        let what = format!(
+            "it is {now}, but the database has times up to {latest}; set the clock, \
+                            keep NTP on"
+        );
         return Ok(Finding::bad("clock", what));
     }
     Ok(Finding::good("clock", now.to_string()))
@@ -241,7 +244,7 @@ fn audit_log(main: &Connection, key: &InstanceKey, deep: bool) -> Result<Finding
     Ok(Finding::bad(
         "audit",
         format!(
-            "it is not as it was ({whose}, entry {}: {}); `idgate audit verify` says where, and a \
+            "it was altered ({whose}, entry {}: {}); `idgate audit verify` says where, and a \
              backup has it as it was",
             first.seq,
             first.damage.as_str()
@@ -293,8 +296,9 @@ fn lost_commits(dir: &Path) -> Option<Finding> {
     let lost = wal::lost_commits(&main_path(dir)).ok()?;
     (lost > 0).then(|| {
         let what = format!(
-            "its log is damaged: {lost} commits or more cannot be read, and the next start goes on \
-             without them; stop the server, keep a copy of the directory, and compare with a backup"
+            "its log is damaged: {lost} commits or more cannot be read, and the next start \
+             continues without them; stop the server, keep a copy of the directory, and compare \
+             with a backup"
         );
         Finding::bad("database_log", what)
     })
@@ -309,8 +313,8 @@ fn results(dir: &Path, now: UnixMillis) -> Result<Finding, StoreError> {
     let claims = open_for_reading(&path)?;
     let damaged = integrity(&claims)?;
     if damaged.health != Health::Good {
-        let what = "claims.db is damaged; restart the server, which sets it aside: results that were not read \
-             yet are lost, and with them in the jar profile the sessions that are open";
+        let what = "claims.db is damaged; restart the server, which sets it aside: results that \
+             were not read yet are lost, and so are open sessions in request mode jar";
         return Ok(Finding::bad("results", what));
     }
     let due = millis(UnixMillis(now.0.saturating_sub(SKEW_MS)));

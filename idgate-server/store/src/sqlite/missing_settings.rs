@@ -15,8 +15,8 @@ fn look(dir: &Path) -> Result<Vec<&'static str>, StoreError> {
     let wanted = [
         (
             "SELECT EXISTS (SELECT 1 FROM clients WHERE revoked_at IS NULL)",
-            "there is no client, so nobody can ask for a session; make one: \
-             idgate client create NAME",
+            "there is no client, so no session can be created; create one: idgate client create \
+             NAME",
         ),
         (
             "SELECT EXISTS (SELECT 1 FROM trust_entries)",

@@ -197,7 +197,7 @@ fn serve(reader: &Reader, lanes: &Lanes<Job>) {
 }
 
 fn broken_off() -> StoreError {
-    StoreError::Failed("a read of the database broke off".into())
+    StoreError::Failed("a read of the database did not finish".into())
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ async fn a_client_is_revoked_even_when_its_audit_log_takes_no_entry() {
         let client_id = fixture.live.client_id.as_str();
         let revoked = fixture.operator().revoke_client(client_id, NOW);
         let StoreError::Failed(text) = revoked.unwrap_err() else { panic!("busy") };
-        assert!(text.contains("is stopped"), "{text}");
+        assert!(text.contains("is revoked"), "{text}");
         let digest = fixture.live_key.digest();
         assert!(fixture.store().authenticate(&digest, NOW).wait().unwrap().is_none(), "{damage}");
         let entries: i64 =

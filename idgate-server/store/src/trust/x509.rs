@@ -160,7 +160,7 @@ impl NewList {
         test_only: bool,
     ) -> Result<(), StoreError> {
         let why = match former {
-            (_, false) if test_only => "would replace a live one by one for tests",
+            (_, false) if test_only => "is for tests and would replace a live one",
             (_, true) if !test_only => return Ok(()),
             (issued_at, _) if self.list.signed_at < issued_at => "is older than the one in force",
             _ => return Ok(()),

@@ -243,8 +243,8 @@ async fn admit(tx: &Tx<'_>, mark: &Mark) -> Done<()> {
     match (found(COPYING).await?.map(Mark), found(COPIED).await?) {
         (Some(other), _) if other.directory() != mark.directory() => {
             return Err(Failure::failed(
-                "the database has an unfinished copy of another data directory; finish that one, or \
-                 make a new database",
+                "the database has an unfinished copy of another data directory; finish that one, \
+                 or create a new database",
             ));
         }
         (Some(_), _) => {}
@@ -256,8 +256,8 @@ async fn admit(tx: &Tx<'_>, mark: &Mark) -> Done<()> {
         }
         (None, _) if !is_empty(tx).await? => {
             return Err(Failure::failed(
-                "the database is not empty, and a copy replaces nothing; make a new database, and \
-                 its schema with `idgate migrate`",
+                "the database is not empty, and a copy replaces nothing; create a new database, \
+                 and its schema with `idgate migrate`",
             ));
         }
         (None, _) => {}
@@ -318,7 +318,7 @@ fn replacing(table: &Table) -> String {
 
 fn differs(table: &Table) -> StoreError {
     StoreError::Damaged(format!(
-        "what was copied to the table {} is not what the data directory holds; copy again",
+        "table {} differs from the data directory after the copy; copy again",
         table.name
     ))
 }

@@ -41,9 +41,9 @@ impl PostgresOperator {
             found.others = found.others.saturating_add(more.others);
         }
         Err(StoreError::Failed(
-            "values are sealed under another instance key again and again, and both keys stay asked for; \
-             see that each node and each command has the new one first in IDGATE_INSTANCE_KEYS, and run \
-             `idgate keys reseal` again"
+            "values keep being sealed under another instance key, so both keys are still required; \
+             make sure that each node and each command has the new one first in \
+             IDGATE_INSTANCE_KEYS, and run `idgate keys reseal` again"
                 .into(),
         ))
     }

@@ -111,7 +111,7 @@ fn sessions_are_there(main: &Connection, now: UnixMillis) -> Result<Finding, Sto
     for (ids, what) in [
         (lost, "are in the audit log and lost"),
         (foreign, "are in no audit log, or were deleted and are back"),
-        (changed, "ended otherwise, as the audit log says"),
+        (changed, "ended differently according to the audit log"),
     ] {
         if !ids.is_empty() {
             wrong.push(format!("{} sessions {what} ({})", ids.len(), named(&ids)));

@@ -54,7 +54,7 @@ impl Writing {
             tracing::warn!(
                 claims,
                 main,
-                "what was deleted stays in the log of a database until the program that reads it ends"
+                "deleted data stays in the log of a database until the program that reads it ends"
             );
         }
     }

@@ -46,7 +46,7 @@ where
         // A panic counts as a failure and is undone: the thread has other callers to serve, and
         // claims to erase.
         let result = catch_unwind(AssertUnwindSafe(|| (self.work)(batch)))
-            .unwrap_or_else(|_| Err(StoreError::Failed("a write broke off".into())));
+            .unwrap_or_else(|_| Err(StoreError::Failed("a write did not finish".into())));
         let done = result.is_ok();
         self.result = Some(result);
         done
