@@ -145,7 +145,7 @@ fn rotation_keeps_everything_but_the_value() {
 }
 
 #[test]
-fn a_key_gives_no_more_than_it_has() {
+fn a_key_cannot_create_a_key_with_more_scopes_than_its_own() {
     let gateway = Gateway::start();
     let mut owner = Holder::of(&gateway, &gateway.client.api_key);
     let manager = owner.created(&["api_keys:manage", "session:read"]);
@@ -162,7 +162,7 @@ fn a_key_gives_no_more_than_it_has() {
 }
 
 #[test]
-fn a_wish_that_breaks_a_rule_is_400_with_its_code() {
+fn an_invalid_key_request_is_400_with_its_code() {
     let gateway = Gateway::start();
     let mut owner = Holder::of(&gateway, &gateway.client.api_key);
     for (body, code) in [
@@ -188,7 +188,7 @@ fn a_wish_that_breaks_a_rule_is_400_with_its_code() {
 }
 
 #[test]
-fn an_expired_key_is_no_key() {
+fn an_expired_key_is_rejected() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
     let machine = gateway.installation.machine();
     machine.freeze();
@@ -209,7 +209,7 @@ fn an_expired_key_is_no_key() {
 }
 
 #[test]
-fn a_change_of_a_key_is_in_the_audit_log() {
+fn key_changes_are_in_the_audit_log() {
     let gateway = Gateway::start();
     let mut owner = Holder::of(&gateway, &gateway.client.api_key);
     let made = owner.created(&["session:read"]);
@@ -237,7 +237,7 @@ fn audited(gateway: &Gateway) -> Vec<String> {
 }
 
 #[test]
-fn no_key_that_was_ever_made_stands_in_plain_in_any_file() {
+fn no_api_key_is_in_plaintext_in_any_file() {
     let gateway = Gateway::start();
     let mut owner = Holder::of(&gateway, &gateway.client.api_key);
     let mut values = Vec::new();
@@ -295,7 +295,7 @@ fn use_under_load(gateway: &Gateway, key: &str, revoke: impl FnOnce()) {
 }
 
 #[test]
-fn no_request_that_starts_after_the_204_succeeds() {
+fn no_request_with_a_revoked_key_succeeds_after_the_204() {
     let gateway = Gateway::start();
     let mut owner = Holder::of(&gateway, &gateway.client.api_key);
     let made = owner.created(&["session:create"]);
@@ -312,7 +312,7 @@ fn no_request_that_starts_after_the_204_succeeds() {
 }
 
 #[test]
-fn the_operators_revocation_is_in_force_on_the_next_request_under_load() {
+fn an_operators_revocation_applies_to_the_next_request_under_load() {
     let gateway = Gateway::start();
     let key = gateway.client.api_key.clone();
     use_under_load(&gateway, &key, || {

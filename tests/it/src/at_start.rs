@@ -37,7 +37,7 @@ fn folder(installation: &Installation, name: &str) -> PathBuf {
 }
 
 #[test]
-fn config_check_and_serve_have_one_rule_for_base_urls() {
+fn config_check_and_serve_accept_the_same_base_urls() {
     for (url, is_good) in [
         ("https://gateway.example", true),
         ("https://Gateway.example/", true),
@@ -77,7 +77,7 @@ fn config_check_and_serve_have_one_rule_for_base_urls() {
 }
 
 #[test]
-fn serve_says_where_it_is_bound_besides_the_base_url() {
+fn serve_logs_its_listen_address_and_base_url() {
     let installation = Installation::new().with("IDGATE_BASE_URL", "https://gw.example");
     let server = installation.serve();
     assert_eq!(server.base_url, "https://gw.example");
@@ -93,7 +93,7 @@ fn serve_says_where_it_is_bound_besides_the_base_url() {
 }
 
 #[test]
-fn serve_names_what_is_missing_and_the_command_for_it() {
+fn serve_names_missing_settings_and_the_command_for_each() {
     let installation = Installation::new();
     let lines = |command: &str| {
         let log = installation.log();
@@ -177,7 +177,7 @@ fn commands_find_the_directory_of_the_gateway_that_the_unit_runs() {
 }
 
 #[test]
-fn a_settings_file_that_names_no_data_directory_makes_none() {
+fn a_settings_file_without_a_data_directory_creates_none() {
     let installation = Installation::new();
     let desk = folder(&installation, "desk");
     let file = installation.file("idgate.toml", "log = \"info\"\n");
@@ -209,7 +209,7 @@ fn a_settings_file_that_names_no_data_directory_makes_none() {
 }
 
 #[test]
-fn the_first_command_makes_the_directory_that_serve_uses_and_says_so() {
+fn the_first_command_creates_and_names_the_directory_that_serve_uses() {
     let installation = Installation::new();
     let desk = folder(&installation, "desk");
     let made = run(bare(&installation, &desk, &["client", "create", "shop", "--test", "--json"]));
@@ -226,7 +226,7 @@ fn the_first_command_makes_the_directory_that_serve_uses_and_says_so() {
 }
 
 #[test]
-fn a_second_client_of_one_name_is_warned_about() {
+fn a_second_client_with_the_same_name_causes_a_warning() {
     let installation = Installation::new();
     let create = |name: &str| {
         let output = installation.run(&["client", "create", name, "--json"]);

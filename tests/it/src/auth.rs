@@ -24,7 +24,7 @@ impl Clients {
 }
 
 #[test]
-fn keys_and_secrets_have_their_form() {
+fn keys_and_secrets_have_the_documented_format() {
     let Clients { gateway, live, .. } = Clients::start();
     for (client, prefix) in [(&gateway.client, "sk_test_"), (&live, "sk_live_")] {
         let token = client.api_key.strip_prefix(prefix).unwrap_or_default();
@@ -37,7 +37,7 @@ fn keys_and_secrets_have_their_form() {
 }
 
 #[test]
-fn a_revoked_client_is_out_on_its_next_request() {
+fn a_revoked_clients_next_request_is_rejected() {
     let Clients { gateway, other, .. } = Clients::start();
     let mut tenant = gateway.tenant_of(&other);
     let mut bystander = gateway.tenant();
@@ -58,14 +58,14 @@ fn a_revoked_client_is_out_on_its_next_request() {
 }
 
 #[test]
-fn a_client_made_while_the_server_runs_is_in_force_at_once() {
+fn a_client_created_while_the_server_runs_works_immediately() {
     let gateway = Gateway::start();
     let late = gateway.installation.create_client("late", true);
     gateway.tenant_of(&late).create(&request_for(&["given_name"]));
 }
 
 #[test]
-fn test_and_live_do_not_mix() {
+fn test_and_live_keys_see_only_their_own_mode() {
     let Clients { gateway, live, .. } = Clients::start();
     let (mut in_test, mut in_live) = (gateway.tenant(), gateway.tenant_of(&live));
     let request = request_for(&["given_name"]);

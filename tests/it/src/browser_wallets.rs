@@ -76,7 +76,7 @@ fn a_page_from_elsewhere_may_read_nothing() {
 }
 
 #[test]
-fn a_star_lets_every_page_in() {
+fn a_star_allows_every_origin() {
     let gateway = gateway("*");
     let created = gateway.tenant().create(&request_for(&["given_name"]));
     let asked = gateway.http().send(&preflight("https://any.example", &paths(&created)[1]));
@@ -104,7 +104,7 @@ fn too_many_preflights_are_429_and_readable() {
 }
 
 #[test]
-fn other_routes_and_gateways_without_the_setting_know_nothing_of_it() {
+fn no_cors_headers_on_other_routes_or_without_the_setting() {
     let with = gateway(WALLET);
     let mut http = with.http();
     for path in ["/v1/sessions", "/v1/sessions/ses_1", "/healthz", "/.well-known/jwks.json"] {
@@ -121,7 +121,7 @@ fn other_routes_and_gateways_without_the_setting_know_nothing_of_it() {
 }
 
 #[test]
-fn an_origin_that_no_browser_sends_stops_the_start() {
+fn serve_does_not_start_with_an_invalid_wallet_origin() {
     for bad in ["null", "https://wallet.example/", "https://*.example", "*,https://a.example"] {
         let installation = Installation::new().with("IDGATE_WALLET_ORIGINS", bad);
         let output = installation.run(&["serve"]);

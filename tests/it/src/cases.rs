@@ -219,14 +219,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_committed_cases_are_the_ones_of_the_tables() {
+    fn the_committed_cases_match_the_tables() {
         for (name, cases) in &TABLES {
             is_committed(&format!("{name}.json"), &one_for_each_outcome(cases).into());
         }
     }
 
     #[test]
-    fn the_committed_certificate_is_the_one_of_the_cases() {
+    fn the_committed_certificate_matches_the_cases() {
         is_committed("verifier/certified.json", &ways::certified());
     }
 
@@ -246,7 +246,7 @@ mod tests {
 
     /// For the bindings, which run all of them.
     #[test]
-    fn every_case_is_left_below_the_target_folder() {
+    fn every_case_is_written_to_the_target_folder() {
         let test = std::env::current_exe().unwrap();
         let folder = test.ancestors().nth(3).unwrap().join("cases");
         std::fs::create_dir_all(folder.join("verifier")).unwrap();

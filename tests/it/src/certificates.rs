@@ -151,7 +151,7 @@ fn a_certificate_made_by_openssl_is_put_in_force() {
 }
 
 #[test]
-fn a_renewal_has_a_key_of_its_own_and_replaces_the_one_before() {
+fn a_renewed_certificate_has_a_new_key_and_replaces_the_old_one() {
     let (installation, ca) = (installation(), Ca::new());
     let first = certify(&installation, &ca, 90, &[])["certificate"].clone();
     let chain = std::fs::read(ca.path("chain.pem")).unwrap();
@@ -192,7 +192,7 @@ fn a_client_has_a_key_and_a_certificate_of_its_own() {
 }
 
 #[test]
-fn what_cannot_serve_is_refused_and_changes_nothing() {
+fn an_unusable_certificate_is_rejected_and_changes_nothing() {
     let (installation, ca) = (installation(), Ca::new());
     let chain = ca.chain_for(csr(&installation, &[])["csr"].as_str().unwrap(), 90);
     let chain = chain.to_str().unwrap();
@@ -256,7 +256,7 @@ fn metrics(installation: &Installation, address: std::net::SocketAddr) -> String
 }
 
 #[test]
-fn x509_san_dns_without_a_host_is_told_at_import() {
+fn importing_x509_san_dns_without_a_host_warns() {
     let installation = Installation::new().with("IDGATE_CLIENT_ID", "x509_san_dns");
     installation.create_client("shop", false);
     let output = certify_party(&installation, &Ca::new(), "VATUT-1", &[]);

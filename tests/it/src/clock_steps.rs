@@ -74,7 +74,7 @@ fn a_clock_set_back_shows_no_claims_for_longer_and_is_logged_and_counted() {
 }
 
 #[test]
-fn a_jump_of_time_ends_waits_and_a_stopped_clock_lets_none_end() {
+fn a_clock_jump_ends_waits_and_a_frozen_clock_ends_none() {
     let installation = Installation::new().with_machine();
     let gateway = Gateway::start_on(installation);
     let machine = gateway.installation.machine().clone();

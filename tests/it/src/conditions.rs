@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::tenant::{Gateway, credential, form, now_ms, request_for, sample_wallet};
 
 #[test]
-fn filters_decide_on_the_disclosed_value() {
+fn claim_filters_decide_on_the_disclosed_value() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     for (filter, passes) in [
@@ -34,7 +34,7 @@ fn filters_decide_on_the_disclosed_value() {
 }
 
 #[test]
-fn two_credentials_of_one_person_match() {
+fn two_credentials_of_the_same_person_match() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&pair());

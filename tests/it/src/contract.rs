@@ -180,7 +180,7 @@ fn member<'o>(object: &'o Value, name: &'o str) -> Option<(&'o str, &'o Value)> 
 }
 
 #[test]
-fn the_description_is_served_in_each_form_and_may_be_kept() {
+fn openapi_is_served_in_each_format_and_is_cacheable() {
     let gateway = Gateway::start();
     let mut http = gateway.http();
     let json = http.send(&Request::get("/api/openapi.json")).expect_status(200);
@@ -200,7 +200,7 @@ fn the_description_is_served_in_each_form_and_may_be_kept() {
 }
 
 #[test]
-fn a_gateway_describes_the_newer_fields_only_where_it_knows_them() {
+fn openapi_lists_newer_fields_only_if_the_gateway_supports_them() {
     let newer = [
         "claim_paths:",
         "profiles:",
@@ -237,7 +237,7 @@ fn a_gateway_describes_the_newer_fields_only_where_it_knows_them() {
 }
 
 #[test]
-fn the_description_has_every_code() {
+fn openapi_has_every_error_code() {
     let enumerated = |name: &str| CONTRACT.document["components"]["schemas"][name]["enum"].clone();
     let errors: Vec<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     let reasons: Vec<_> = Reason::ALL.iter().map(|code| code.as_str()).collect();
@@ -246,7 +246,7 @@ fn the_description_has_every_code() {
 }
 
 #[test]
-fn every_body_in_the_description_has_an_example_and_it_is_valid() {
+fn every_body_in_openapi_has_a_valid_example() {
     let mut checked = 0;
     each_object(&CONTRACT.document, &mut |object| {
         let media_types = object.get("content").and_then(Value::as_object);
@@ -267,7 +267,7 @@ fn every_body_in_the_description_has_an_example_and_it_is_valid() {
 }
 
 #[test]
-fn an_answer_that_is_not_described_is_found() {
+fn an_undocumented_answer_fails_the_contract_check() {
     let answer = |status, body: &Value| {
         let headers = ["content-type: application/json", "x-request-id: req_1", "retry-after: 1"];
         let headers = headers.iter().filter_map(|line| line.split_once(": "));

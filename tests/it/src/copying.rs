@@ -257,7 +257,7 @@ fn what_a_killed_gateway_left_between_two_commits_stays_behind() {
 
 /// A name that a client gave a key could have one once.
 #[test]
-fn the_name_of_a_key_is_copied_without_its_nul() {
+fn a_key_name_with_nul_is_copied_without_it() {
     let Some(database) = stores::migrated() else { return };
     let mut installation = Installation::in_directory();
     installation.set("IDGATE_INSTANCE_KEY", stores::KEY);

@@ -62,7 +62,7 @@ fn refused(installation: &Installation) -> Output {
 }
 
 #[test]
-fn a_whole_directory_is_whole() {
+fn an_undamaged_directory_passes_doctor() {
     let (installation, _) = used();
     assert_eq!(doctor(&installation, &["--deep"]), (0, vec![]));
     assert_eq!(installation.run(&["audit", "verify"]).code, 0);
@@ -102,7 +102,7 @@ fn a_lost_or_empty_database_is_refused_and_never_begun_anew() {
 
 /// The instance key is elsewhere: what is left of the directory says that it was used.
 #[test]
-fn a_lost_database_is_refused_with_the_key_elsewhere_too() {
+fn a_lost_database_is_refused_also_with_an_external_key() {
     let key = "lU0DpUGQHC4DhQEMclpCrVQKTg+2QoFeDAl/WTkmBWQ=";
     let installation = Installation::new().with("IDGATE_INSTANCE_KEY", key);
     stop(installation.serve());
@@ -113,7 +113,7 @@ fn a_lost_database_is_refused_with_the_key_elsewhere_too() {
 }
 
 #[test]
-fn the_database_of_another_directory_is_refused() {
+fn a_database_from_another_directory_is_refused() {
     let key = "lU0DpUGQHC4DhQEMclpCrVQKTg+2QoFeDAl/WTkmBWQ=";
     let [ours, theirs] = [(); 2].map(|()| {
         let installation = Installation::new().with("IDGATE_INSTANCE_KEY", key);
@@ -128,7 +128,7 @@ fn the_database_of_another_directory_is_refused() {
 }
 
 #[test]
-fn emptied_audit_tables_are_damage() {
+fn doctor_reports_emptied_audit_tables() {
     let tables = ["audit_entries", "audit_heads", "audit_total", "audit_checkpoints"];
     let empty_all: String = tables.iter().map(|table| format!("DELETE FROM {table};")).collect();
     for sql in [
@@ -148,7 +148,7 @@ fn emptied_audit_tables_are_damage() {
 }
 
 #[test]
-fn a_checkpoint_file_without_a_checkpoint_is_an_error() {
+fn a_checkpoint_file_without_checkpoints_is_an_error() {
     let (installation, _) = used();
     for content in [&b"garbage\n"[..], b"", b"\xff\xfe\x00", b"{}\n[1]\n"] {
         let file = installation.file("checkpoints", content);
@@ -160,7 +160,7 @@ fn a_checkpoint_file_without_a_checkpoint_is_an_error() {
 }
 
 #[test]
-fn lost_foreign_and_changed_rows_are_found_by_a_deep_look() {
+fn doctor_deep_finds_lost_foreign_and_changed_rows() {
     for (sql, check) in [
         ("DELETE FROM sessions WHERE rowid = 2", "sessions"),
         ("DELETE FROM sessions", "sessions"),
@@ -286,7 +286,7 @@ fn a_deletion_waits_for_no_program_that_reads_the_databases() {
 }
 
 #[test]
-fn what_a_killed_server_verified_is_pending_again_at_once() {
+fn sessions_in_verification_are_pending_again_after_a_kill() {
     let list = TcpListener::bind("127.0.0.1:0").unwrap();
     let uri = format!("http://{}/1", list.local_addr().unwrap());
     let installation = Installation::new().with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.1/32");
@@ -315,7 +315,7 @@ fn what_a_killed_server_verified_is_pending_again_at_once() {
 
 /// A look does not write: the duties of an idle server, whose time passes, commit nothing.
 #[test]
-fn commits_are_counted_when_something_was_written() {
+fn only_writing_commits_are_counted() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
     let token = gateway.installation.run_json(&["admin-token", "create", "--json"]);
     let token = token["admin_token"].as_str().unwrap().to_owned();

@@ -161,7 +161,7 @@ fn only_who_made_the_session_relays_to_it_and_only_so_much() {
 }
 
 #[test]
-fn an_answer_that_is_refused_unread_ends_its_connection_only_when_it_is_large() {
+fn an_unread_answer_closes_the_connection_only_if_it_is_large() {
     let gateway = gateway("unsigned");
     let mut tenant = gateway.tenant();
     let (open, closed) = (tenant.create(&for_the_shop()), tenant.create(&for_the_shop()));
@@ -253,7 +253,7 @@ fn an_origin_counts_when_the_answer_comes() {
 }
 
 #[test]
-fn without_the_setting_there_is_nothing_of_it() {
+fn without_the_setting_no_browser_request_is_offered() {
     for (variable, value) in [("IDGATE_DC_API", "off"), ("IDGATE_PROFILES", "1.0,draft")] {
         let installation = Installation::new().with("IDGATE_PROFILES", "1.0,draft");
         let gateway = Gateway::trusting(installation.with(variable, value), &sample_trust());
@@ -271,7 +271,7 @@ fn without_the_setting_there_is_nothing_of_it() {
 }
 
 #[test]
-fn a_session_made_once_passes_on_the_same_requests_again() {
+fn an_idempotent_creation_returns_the_same_browser_requests() {
     let gateway = gateway("signed");
     let tenant = &mut gateway.tenant();
     let mut once = || {

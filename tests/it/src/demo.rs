@@ -35,7 +35,7 @@ fn in_both_formats(profiles: &[[&str; 2]]) -> Vec<[String; 3]> {
 }
 
 #[test]
-fn the_demo_walks_through_a_verification_without_waiting_for_time() {
+fn the_demo_runs_a_verification_without_waiting() {
     let installation = Installation::new().with_machine();
     // It waits for work alone: the clocks that end a wait for a time are stopped until it has told all.
     installation.machine().freeze();
@@ -80,7 +80,7 @@ fn the_demo_walks_through_a_verification_without_waiting_for_time() {
 }
 
 #[test]
-fn each_profile_is_told_in_turn_the_newest_first_with_its_refusal() {
+fn the_demo_shows_each_profile_newest_first_with_a_refusal() {
     let output = Installation::new().run(&["demo", "--once"]);
     assert_eq!(output.code, 0, "{output:?}");
     let acts: Vec<&str> = output.stdout.split("\n== ").skip(1).collect();
@@ -106,7 +106,7 @@ fn each_profile_is_told_in_turn_the_newest_first_with_its_refusal() {
 }
 
 #[test]
-fn the_demo_leaves_nothing_behind() {
+fn the_demo_leaves_no_files_behind() {
     let installation = Installation::new();
     assert_eq!(installation.run(&["demo", "--once"]).code, 0);
     assert!(!installation.data_dir().exists(), "the demo used the data directory");
@@ -114,7 +114,7 @@ fn the_demo_leaves_nothing_behind() {
 
 #[cfg(unix)]
 #[test]
-fn the_demo_keeps_its_folder_to_itself_and_removes_it_on_sigterm() {
+fn the_demo_folder_is_private_and_removed_on_sigterm() {
     use std::os::unix::fs::PermissionsExt;
     let installation = Installation::new();
     let temporary = tempfile::TempDir::new().unwrap();
@@ -141,7 +141,7 @@ fn the_demo_keeps_its_folder_to_itself_and_removes_it_on_sigterm() {
 }
 
 #[test]
-fn a_terminal_that_closes_ends_the_demo_unless_it_was_begun_to_outlive_it() {
+fn sighup_ends_the_demo_unless_hangups_are_ignored() {
     for (before, outlives) in [("", outlives_terminals()), ("trap '' HUP; ", true)] {
         let temporary = tempfile::TempDir::new().unwrap();
         let own = Installation::new().command(&["demo", "--json"]);
@@ -171,7 +171,7 @@ fn a_terminal_that_closes_ends_the_demo_unless_it_was_begun_to_outlive_it() {
 }
 
 #[test]
-fn a_demo_that_cannot_begin_says_so_in_json() {
+fn a_demo_that_cannot_start_reports_it_in_json() {
     let installation = Installation::new().with("TMPDIR", "/nonexistent");
     let output = installation.run(&["demo", "--once", "--json"]);
     assert_eq!(output.code, 1);

@@ -138,7 +138,7 @@ fn every_route_has_a_row_and_every_row_a_route() {
 }
 
 #[test]
-fn the_interface_description_asks_for_the_same_credentials() {
+fn openapi_requires_the_same_credentials() {
     let document: Value = serde_json::from_str(openapi::BROWSERS.with_pages.json).unwrap();
     let anonymous = |path: &str| {
         let segments = path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part });
@@ -173,7 +173,7 @@ fn the_interface_description_asks_for_the_same_credentials() {
 }
 
 #[test]
-fn a_key_needs_the_endpoints_scope_and_no_other() {
+fn a_key_needs_only_the_scope_of_the_endpoint() {
     let cast = Cast::gather();
     let mut http = cast.gateway.http();
     for row in table() {
@@ -290,7 +290,7 @@ fn another_clients_or_another_modes_object_is_404_like_nobodys() {
 }
 
 #[test]
-fn public_endpoints_look_at_no_credential() {
+fn public_endpoints_ignore_credentials() {
     let cast = Cast::gather();
     let mut http = cast.gateway.http();
     for row in table().iter().filter(|row| row.access == Access::Public) {
@@ -302,7 +302,7 @@ fn public_endpoints_look_at_no_credential() {
 }
 
 #[test]
-fn checks_come_in_their_order_on_every_tenant_route() {
+fn every_tenant_route_checks_in_the_same_order() {
     let cast = Cast::gather();
     let mut http = cast.gateway.http();
     let mut expect = |request: Request, status, code| {

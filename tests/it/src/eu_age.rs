@@ -90,7 +90,7 @@ fn a_proof_of_age_reaches_the_age_app_whatever_the_gateways_request_mode() {
 }
 
 #[test]
-fn the_link_of_the_age_app_is_of_such_a_session_alone() {
+fn only_proof_of_age_sessions_have_the_age_app_link() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&asked());

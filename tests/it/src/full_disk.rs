@@ -153,7 +153,7 @@ fn on_a_full_disk_claims_leave_in_time_reads_go_on_and_readiness_says_no() {
 
 /// Nothing of it is stored, neither certificates nor its number.
 #[test]
-fn a_trusted_list_that_finds_no_room_leaves_the_one_in_force() {
+fn on_a_full_disk_the_trusted_list_in_force_stays() {
     let Some(mut small) = Small::start() else { return };
     let lists = Installation::in_directory();
     let root = Authority::new(now_ms()).root.der;

@@ -96,7 +96,7 @@ const REASONS: &str = "issuer_signature_invalid, untrusted_issuer, chain_invalid
     transaction_data_mismatch, client_revoked, cancelled";
 
 #[test]
-fn core_has_no_io_no_runtime_no_randomness_and_no_system_below_it() {
+fn core_depends_on_no_io_runtime_randomness_or_system() {
     // Randomness only where it is asked for by name.
     assert!(dependencies("idgate-core", "rustcrypto,os-entropy").contains("getrandom"));
     for features in ["", "rustcrypto", "aws-lc-rs"] {
@@ -158,7 +158,7 @@ fn the_files_of_the_fetcher_import_downwards_and_nothing_of_the_server() {
 }
 
 #[test]
-fn the_rooms_of_the_server_import_downwards() {
+fn the_folders_of_the_server_import_downwards() {
     check_layers("idgate_base", BASE);
     check_layers("idgate_store", STORE);
     check_layers("idgate_server", SERVER);
@@ -172,7 +172,7 @@ fn the_rooms_of_the_server_import_downwards() {
 
 /// Each crate of the server has others that it does not know.
 #[test]
-fn the_crates_of_the_server_know_only_what_is_below_them() {
+fn the_crates_of_the_server_depend_only_on_lower_crates() {
     for (name, others) in [
         ("idgate-base", &["idgate", "idgate-store", "rusqlite", "hyper", "clap"][..]),
         ("idgate-store", &["idgate", "idgate-server", "hyper", "clap", "idgate-testkit"]),
@@ -241,7 +241,7 @@ fn cryptography_is_called_through_the_provider() {
 
 /// Only the gateway is for Unix alone. Where a crate below differs, it says so with `cfg`.
 #[test]
-fn nothing_but_the_server_is_tied_to_one_system() {
+fn only_the_server_depends_on_one_operating_system() {
     for name in ["idgate_core", "idgate", "idgate_ffi"] {
         let imports = imports_of(name);
         let found = imports.of_crates(&["std::os", "std::arch", "libc", "winapi"]);
@@ -251,7 +251,7 @@ fn nothing_but_the_server_is_tied_to_one_system() {
 }
 
 #[test]
-fn a_module_of_a_crate_is_found_in_whatever_way_it_is_named() {
+fn a_module_import_is_found_in_every_spelling() {
     for (code, found) in [
         ("use std::os::unix::fs::MetadataExt as _;", true),
         ("use std::{fs, os::{fd, unix::fs::chown}};", true),
@@ -265,7 +265,7 @@ fn a_module_of_a_crate_is_found_in_whatever_way_it_is_named() {
 }
 
 #[test]
-fn a_crate_is_found_in_whatever_way_it_is_named() {
+fn a_crate_import_is_found_in_every_spelling() {
     for (code, found) in [
         ("use sha2::{Digest as _, Sha256};", true),
         ("pub(crate) use ::sha2::Digest;", true),
@@ -291,7 +291,7 @@ fn no_cycle_of_files_is_larger_than_a_module_and_its_children() {
 }
 
 #[test]
-fn an_arrow_is_found_in_whatever_way_it_is_written() {
+fn an_import_edge_is_found_in_every_spelling() {
     let imported = |code: &str| {
         let texts =
             [("a", code), ("a::own", ""), ("b", ""), ("b::c", ""), ("d", ""), ("crate", "")];
@@ -316,7 +316,7 @@ fn an_arrow_is_found_in_whatever_way_it_is_written() {
 }
 
 #[test]
-fn a_cycle_is_found_and_one_family_is_told_from_two() {
+fn import_cycles_are_found_and_module_families_distinguished() {
     let cycles = |files: &[(&str, &str)]| {
         let sources: Vec<_> = files.iter().map(|(m, text)| ((*m).into(), (*text).into())).collect();
         let imports = Imports::of_sources("sample", &sources);
@@ -342,7 +342,7 @@ fn the_sample_wallet_shares_no_code_with_core() {
 }
 
 #[test]
-fn the_tables_of_codes_are_those_of_the_decisions() {
+fn the_tables_of_codes_match_the_decisions() {
     let errors: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     assert_eq!(errors, ERRORS.split(", ").collect::<Vec<_>>());
     let reasons: Vec<&str> = Reason::ALL.iter().map(|code| code.as_str()).collect();

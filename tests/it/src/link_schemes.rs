@@ -48,7 +48,7 @@ fn a_session_has_a_link_behind_each_scheme_that_the_operator_named() {
 }
 
 #[test]
-fn a_scheme_that_a_browser_handles_itself_is_refused_at_the_start() {
+fn serve_refuses_a_link_scheme_that_browsers_handle() {
     for (bad, why) in [
         ("https", "never reach a wallet"),
         ("javascript", "never reach a wallet"),

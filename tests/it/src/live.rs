@@ -58,7 +58,7 @@ fn other(does: impl Fn(std::net::TcpStream) + Send + 'static) -> SocketAddr {
 }
 
 #[test]
-fn a_gateway_that_runs_is_alive_and_one_that_ended_is_not() {
+fn the_live_check_tells_a_running_gateway_from_a_stopped_one() {
     let installation = Installation::new();
     let server = installation.serve();
     let output = ask(&installation, server.address);
@@ -80,7 +80,7 @@ fn a_gateway_that_runs_is_alive_and_one_that_ended_is_not() {
 }
 
 #[test]
-fn one_that_takes_connections_and_never_answers_is_not_alive() {
+fn the_live_check_fails_for_a_gateway_that_never_answers() {
     refused(&ask_in_vain(b""), "no answer within 3 s");
 }
 
@@ -91,7 +91,7 @@ fn one_that_answers_byte_by_byte_is_not_waited_for() {
 }
 
 #[test]
-fn another_program_at_its_place_is_not_taken_for_it() {
+fn the_live_check_fails_for_another_program_on_the_port() {
     for answer in ["HTTP/1.1 503 Service Unavailable\r\n\r\n", "SSH-2.0-other\r\n", ""] {
         let address = other(move |mut stream| {
             let _ = stream.read(&mut [0; 1024]);
@@ -102,7 +102,7 @@ fn another_program_at_its_place_is_not_taken_for_it() {
 }
 
 #[test]
-fn settings_that_do_not_say_where_it_is_are_told() {
+fn the_live_check_names_missing_settings() {
     refused(&ask(&Installation::new(), "127.0.0.1:0"), "name a port");
     refused(&ask(&Installation::new(), "everywhere"), "IDGATE_LISTEN");
     assert_eq!(Installation::new().run(&["doctor", "--live", "--deep"]).code, 2);

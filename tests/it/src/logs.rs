@@ -73,14 +73,14 @@ fn a_log_on_a_full_volume_neither_ends_nor_holds_up_the_server() {
 }
 
 #[test]
-fn a_log_into_a_closed_pipe_neither_ends_nor_holds_up_the_server() {
+fn logging_to_a_closed_pipe_neither_stops_nor_blocks_the_server() {
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);
     Talkative::new().serves_and_stops("a closed pipe", writer, true);
 }
 
 #[test]
-fn a_log_into_a_pipe_that_nobody_reads_neither_ends_nor_holds_up_the_server() {
+fn logging_to_an_unread_pipe_neither_stops_nor_blocks_the_server() {
     let (reader, writer) = io::pipe().unwrap();
     Talkative::new().serves_and_stops("an unread pipe", writer, false);
     drop(reader);

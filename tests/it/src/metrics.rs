@@ -62,7 +62,7 @@ pub(crate) fn seen(http: &mut Http, token: &str, line: &str) -> Option<u64> {
 }
 
 #[test]
-fn live_sessions_are_summed_up_and_test_ones_are_not() {
+fn metrics_count_live_sessions_and_no_test_sessions() {
     let mut observed = Observed::start();
     let request = request_for(&["given_name"]);
     for _ in 0..3 {
@@ -116,7 +116,7 @@ fn live_sessions_are_summed_up_and_test_ones_are_not() {
 }
 
 #[test]
-fn only_an_admin_token_reads_metrics_and_a_revoked_one_stops_at_once() {
+fn metrics_need_an_admin_token_that_is_not_revoked() {
     let mut observed = Observed::start();
     let key = observed.live.api_key.clone();
     for target in ["/v1/admin/metrics", "/metrics"] {
@@ -135,7 +135,7 @@ fn only_an_admin_token_reads_metrics_and_a_revoked_one_stops_at_once() {
 }
 
 #[test]
-fn sums_that_cannot_be_read_are_502_and_sessions_go_on() {
+fn damaged_metrics_are_502_and_sessions_are_not_affected() {
     let mut observed = Observed::start();
     let request = request_for(&["given_name"]);
     observed.live.verified(&request, &sample_wallet());
@@ -159,7 +159,7 @@ const ENDLESS: &str = "ALTER TABLE metrics_types RENAME TO elsewhere;
     WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) SELECT n, '', 0, 0, 0 FROM n, trust_version";
 
 #[test]
-fn sums_without_end_are_broken_off_and_in_the_way_of_neither_trust_nor_lists() {
+fn endless_metric_queries_are_cancelled_and_do_not_block_trust_or_lists() {
     let mut observed = Observed::start();
     observed.change(ENDLESS);
     // More than there are threads for lists.
@@ -191,7 +191,7 @@ fn sums_without_end_are_broken_off_and_in_the_way_of_neither_trust_nor_lists() {
 }
 
 #[test]
-fn alerts_name_metrics_that_there_are() {
+fn alerts_only_name_existing_metrics() {
     let documented = include_str!("../../../docs/operate.md");
     let alerts = include_str!("../../../examples/deploy/alerts.yml");
     let words = alerts.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -204,7 +204,7 @@ fn alerts_name_metrics_that_there_are() {
 }
 
 #[test]
-fn what_is_used_of_descriptors_and_of_the_disk_is_seen() {
+fn metrics_show_the_use_of_descriptors_and_disk() {
     let mut observed = Observed::start();
     let seen = |observed: &mut Observed, line: &str| observed.seen(line).unwrap();
     let descriptors = r#"idgate_resource_used{resource="descriptors"}"#;
@@ -224,7 +224,7 @@ fn what_is_used_of_descriptors_and_of_the_disk_is_seen() {
 
 /// In the place of queues of this process are connections; of the database's volume nothing is known.
 #[test]
-fn what_is_used_of_the_connections_to_postgresql_is_seen() {
+fn metrics_show_the_use_of_postgresql_connections() {
     let Some(database) = stores::migrated() else { return };
     let mut observed = Observed::start_on(Installation::on(&database));
     let id = observed.live.create(&request_for(&["given_name"])).id;

@@ -33,7 +33,7 @@ pub(crate) fn read(created: &Created) -> Asked {
 }
 
 #[test]
-fn a_session_of_1_0_is_asked_answered_and_read() {
+fn a_1_0_session_is_fetched_answered_and_read() {
     let gateway = gateway("1.0,draft");
     let mut tenant = gateway.tenant();
     let mut request = request_for(&["given_name"]);
@@ -56,7 +56,7 @@ fn a_session_of_1_0_is_asked_answered_and_read() {
 }
 
 #[test]
-fn a_wallet_of_1_0_that_declines_is_sent_on() {
+fn a_declining_1_0_wallet_is_redirected() {
     let gateway = gateway("1.0");
     let mut tenant = gateway.tenant();
     let mut request = request_for(&["given_name"]);
@@ -76,7 +76,7 @@ fn a_wallet_of_1_0_that_declines_is_sent_on() {
 }
 
 #[test]
-fn an_offer_that_nobody_made_is_unknown() {
+fn an_offer_id_that_was_never_issued_is_unknown() {
     let gateway = gateway("1.0");
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name"]));
@@ -90,7 +90,7 @@ fn an_offer_that_nobody_made_is_unknown() {
 }
 
 #[test]
-fn a_profile_without_its_certificate_is_refused() {
+fn a_profile_that_needs_a_certificate_is_refused_without_one() {
     let gateway = gateway("haip");
     let mut tenant = gateway.tenant();
     let mut request = request_for(&["given_name"]);

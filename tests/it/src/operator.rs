@@ -18,7 +18,7 @@ const REFUSED: i32 = 3;
 const NOT_FOUND: i32 = 4;
 
 #[test]
-fn exit_codes_tell_what_happened() {
+fn commands_have_the_documented_exit_codes() {
     let installation = Installation::new();
     let no_jwk = installation.file("no.jwk.json", r#"{"kty":"oct","k":"AAAA"}"#);
     let no_jwk = no_jwk.to_str().unwrap();
@@ -67,7 +67,7 @@ fn exit_codes_tell_what_happened() {
 }
 
 #[test]
-fn clients_are_made_listed_and_revoked() {
+fn clients_are_created_listed_and_revoked() {
     let installation = Installation::new();
     let made = installation.run_json(&["client", "create", "shop", "--test", "--json"]);
     assert_eq!(members(&made), ["api_key", "client_id", "livemode", "signing_secret"]);
@@ -111,7 +111,7 @@ fn a_name_with_control_characters_makes_no_rows_and_no_commands_in_a_list() {
 }
 
 #[test]
-fn admin_tokens_are_made_listed_and_revoked() {
+fn admin_tokens_are_created_listed_and_revoked() {
     let installation = Installation::new();
     let made = installation.run_json(&["admin-token", "create", "--name", "metrics", "--json"]);
     assert_eq!(members(&made), ["admin_token", "id"]);
@@ -130,7 +130,7 @@ fn admin_tokens_are_made_listed_and_revoked() {
 }
 
 #[test]
-fn a_key_is_printed_once_for_people_too() {
+fn a_key_is_printed_once_in_text_output_too() {
     let installation = Installation::new();
     let Output { stdout, .. } = installation.run(&["client", "create", "shop"]);
     assert!(serde_json::from_str::<Value>(&stdout).is_err(), "{stdout}");
@@ -203,7 +203,7 @@ fn a_flag_wins_over_environment_over_file_over_default() {
 }
 
 #[test]
-fn settings_that_do_not_exist_or_cannot_be_are_errors() {
+fn unknown_and_invalid_settings_are_errors() {
     for (variable, value) in [
         ("IDGATE_LISTEN", "8080"),
         ("IDGATE_LISTEN", "0.0.0.0:8080"), // not loopback, and no TLS in front
@@ -245,7 +245,7 @@ fn settings_that_do_not_exist_or_cannot_be_are_errors() {
 }
 
 #[test]
-fn secrets_come_from_files_and_are_never_printed() {
+fn secrets_are_read_from_files_and_never_printed() {
     let key = "c2VudGluZWwgc2VudGluZWwgc2VudGluZWwgc2VudGk="; // 32 bytes
     let installation = Installation::new();
     let path = installation.file("instance.key", format!("{key}\n"));
@@ -275,7 +275,7 @@ fn names_a_key(file: &Path) -> bool {
 
 #[cfg(unix)]
 #[test]
-fn the_data_directory_is_its_owners_only() {
+fn only_the_owner_can_read_the_data_directory() {
     use std::os::unix::fs::PermissionsExt;
     let installation = Installation::new();
     let _server = installation.serve();
@@ -293,7 +293,7 @@ fn the_data_directory_is_its_owners_only() {
 
 #[cfg(unix)]
 #[test]
-fn a_data_directory_that_others_can_read_is_warned_about() {
+fn a_data_directory_readable_by_others_causes_a_warning() {
     use std::os::unix::fs::PermissionsExt;
     let installation = Installation::new();
     installation.create_client("shop", true);
@@ -311,7 +311,7 @@ fn a_data_directory_that_others_can_read_is_warned_about() {
 }
 
 #[test]
-fn commands_that_make_nothing_make_no_data_directory() {
+fn read_only_commands_create_no_data_directory() {
     for command in [
         &["client", "list", "--json"][..],
         &["client", "revoke", "cli_0000000000000000000000", "--json"],
@@ -329,7 +329,7 @@ fn commands_that_make_nothing_make_no_data_directory() {
 }
 
 #[test]
-fn a_failure_with_json_is_one_object() {
+fn with_json_a_failure_is_one_object() {
     let installation = Installation::new().with("IDGATE_LISTEN", "nonsense");
     for (command, code) in [
         (&["serve", "--json"][..], ERROR),
@@ -350,7 +350,7 @@ fn a_failure_with_json_is_one_object() {
 }
 
 #[test]
-fn misspelt_variables_are_warned_about_by_every_command() {
+fn every_command_warns_of_misspelt_variables() {
     let installation = Installation::new().with("IDGATE_DATADIR", "x");
     for command in [&["client", "create", "shop"][..], &["trust", "list"], &["config", "check"]] {
         let output = installation.run(command);

@@ -27,7 +27,7 @@ fn expect(installation: &Installation, check: &str, wanted: &str, code: i32) {
 }
 
 #[test]
-fn a_backup_made_under_way_restores_to_a_working_gateway() {
+fn a_backup_of_a_running_gateway_restores_to_a_working_one() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let wallet = sample_wallet();
@@ -85,7 +85,7 @@ fn holds(bytes: &[u8], text: &str) -> bool {
 }
 
 #[test]
-fn a_healthy_gateway_passes_beside_its_server_and_nothing_is_changed() {
+fn doctor_passes_a_healthy_running_gateway_and_changes_nothing() {
     let gateway = Gateway::start();
     gateway.tenant().verified(&request_for(&["given_name"]), &sample_wallet());
     let before = names(&gateway.installation);
@@ -107,14 +107,14 @@ fn names(installation: &Installation) -> Vec<String> {
 }
 
 #[test]
-fn doctor_makes_no_directory() {
+fn doctor_creates_no_directory() {
     let installation = Installation::new();
     expect(&installation, "data_directory", "failed", 3);
     assert!(!installation.data_dir().exists());
 }
 
 #[test]
-fn doctor_finds_what_others_may_read() {
+fn doctor_finds_files_readable_by_others() {
     let installation = Installation::new();
     installation.create_client("shop", true);
     let key = installation.data_dir().join("instance.key");
@@ -169,7 +169,7 @@ fn doctor_finds_a_schema_that_is_not_this_programs() {
 }
 
 #[test]
-fn doctor_finds_results_past_their_time() {
+fn doctor_finds_overdue_results() {
     let installation = Installation::new();
     installation.create_client("shop", true);
     installation.serve().kill();
@@ -191,7 +191,7 @@ fn doctor_finds_an_empty_trust_store_and_a_useless_entry() {
 }
 
 #[test]
-fn doctor_finds_settings_that_are_for_development_only() {
+fn doctor_finds_development_settings() {
     let installation =
         |environment: &str| Installation::new().with("IDGATE_ENVIRONMENT", environment);
     let desk = installation("development");

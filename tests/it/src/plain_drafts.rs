@@ -205,7 +205,7 @@ fn with_draft_alone_profiles_are_unsupported_and_newer_fields_need_one() {
 
 /// A gateway of `draft` alone is out of reach of the wallets of today, which its operator may not know.
 #[test]
-fn serve_and_doctor_warn_of_draft_alone() {
+fn serve_and_doctor_warn_if_only_draft_is_spoken() {
     const WARNING: &str = "IDGATE_PROFILES is draft alone, which wallets of today do not read";
     for (profiles, warns) in [("draft", true), ("draft,1.0", false)] {
         let installation = Installation::new().with("IDGATE_PROFILES", profiles);

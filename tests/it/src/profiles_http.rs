@@ -22,7 +22,7 @@ fn asking(top: Value, inside: Value) -> Value {
 }
 
 #[test]
-fn what_a_newer_field_must_not_say_is_refused_by_name() {
+fn invalid_newer_fields_are_rejected_by_name() {
     let gateway = gateway("1.0,draft");
     let mut tenant = gateway.tenant();
     let none = || json!({});
@@ -138,7 +138,7 @@ fn the_clause_of_claim_filters_is_that_of_the_profile() {
 }
 
 #[test]
-fn a_claim_comes_back_from_where_it_stands() {
+fn a_claim_is_returned_from_its_path() {
     let gateway = gateway("1.0");
     let mut tenant = gateway.tenant();
     let mut request = request_for(&["city"]);

@@ -130,7 +130,7 @@ fn a_client_has_as_many_open_sessions_as_its_quota() {
 }
 
 #[test]
-fn every_answer_to_a_tenant_on_a_limited_row_says_what_is_left() {
+fn every_rate_limited_answer_has_the_remaining_quota() {
     let installation = Installation::new().with("IDGATE_RATE_LIMITS", "on").with_machine();
     let gateway = Gateway::start_on(installation);
     gateway.installation.machine().freeze();
@@ -214,7 +214,7 @@ fn the_list_of_keys_has_pages_and_is_bounded_without_them() {
 }
 
 #[test]
-fn operators_make_list_and_revoke_keys_of_a_client() {
+fn operators_create_list_and_revoke_a_clients_keys() {
     let gateway = Gateway::start();
     let (installation, id) = (&gateway.installation, &gateway.client.client_id);
     let made = installation.run_json(&[

@@ -31,7 +31,7 @@ fn behind_a_proxy() -> Installation {
 }
 
 #[test]
-fn a_client_that_creates_too_much_is_told_when_to_come_back() {
+fn a_rate_limited_client_gets_retry_after() {
     let gateway = frozen(limited());
     let mut tenant = gateway.tenant();
     let mut created = 0;
@@ -170,7 +170,7 @@ fn knock_by(peers: u32) -> (Gateway, usize) {
 }
 
 #[test]
-fn a_peer_is_not_forgotten_for_all_that_come_after_it() {
+fn a_limited_peer_stays_limited_when_many_others_follow() {
     assert_eq!(knock_by(20_000).1, 0);
 }
 

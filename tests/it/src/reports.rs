@@ -23,7 +23,7 @@ fn refused(tenant: &mut Tenant) -> Created {
 }
 
 #[test]
-fn a_report_names_rules_and_clauses_and_no_value() {
+fn a_report_has_rules_and_clauses_but_no_values() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let created = refused(&mut tenant);
@@ -60,7 +60,7 @@ fn a_report_names_rules_and_clauses_and_no_value() {
 }
 
 #[test]
-fn the_credential_that_failed_is_named_and_the_other_has_nothing_failed() {
+fn a_report_names_the_failed_credential_and_clears_the_other() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name"]));
@@ -82,7 +82,7 @@ fn state_of(created: &Created) -> String {
 }
 
 #[test]
-fn there_is_no_report_where_nothing_was_refused_and_none_after_a_deletion() {
+fn no_report_without_a_rejection_or_after_deletion() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let verified = tenant.verified(&request_for(&["given_name"]), &sample_wallet()).id;

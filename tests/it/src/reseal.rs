@@ -299,7 +299,7 @@ fn what_is_sealed_under_the_old_key_meanwhile_is_found_or_the_key_stays_asked_fo
 
 /// What is due goes, as it does with the start of a gateway, and is not sealed anew.
 #[test]
-fn in_a_directory_what_is_to_be_erased_is_erased_before_the_rest_is_resealed() {
+fn in_a_directory_expired_results_are_erased_before_resealing() {
     let mut stage = Stage::set(Installation::in_directory());
     let claims = stage.installation.data_dir().join("claims.db");
     let claims = rusqlite::Connection::open(claims).unwrap();

@@ -215,7 +215,7 @@ fn revocation(decision: &Decision) -> Vec<String> {
 }
 
 #[test]
-fn a_published_status_holds_the_session_and_is_asked_for() {
+fn a_published_status_holds_the_session_while_it_is_fetched() {
     let flow = Flow::new(&[published(0)]);
     let mut verification = flow.verify();
     let (hold, needs) = asked(verification.step().unwrap());
@@ -271,7 +271,7 @@ fn the_list_decides() {
 }
 
 #[test]
-fn nothing_is_asked_for_an_answer_that_fails_anything_else() {
+fn no_status_is_fetched_for_an_answer_that_fails_another_check() {
     // The second credential has a status of no known mechanism.
     let unknown = Flow::new(&[published(0), Some(json!({ "mechanism": {} }))]);
     let decision = done(unknown.verify().step().unwrap());
@@ -289,7 +289,7 @@ fn nothing_is_asked_for_an_answer_that_fails_anything_else() {
 }
 
 #[test]
-fn equal_sources_are_asked_once_and_answer_for_every_credential() {
+fn equal_status_sources_are_fetched_once_for_all_credentials() {
     let flow = Flow::new(&[published(0), None, published(4)]);
     let (_, decision) = flow.decide(Supplied::Bytes(token().as_bytes()));
     assert_eq!(revocation(&decision), ["good", "not_published", "good"]);
@@ -354,7 +354,7 @@ fn the_crl_of_a_lists_signer_is_a_second_round_with_a_hold_that_changes_nothing(
 }
 
 #[test]
-fn a_need_is_of_the_issuers_whose_credentials_named_it() {
+fn a_status_source_belongs_to_the_issuers_that_named_it() {
     let (other, own) = ("https://other.example", "https://status.example/2");
     let issuers = [ISSUER, other, other];
     let statuses = [published(0), published(1), Some(status_claim(0, own))];
@@ -373,7 +373,7 @@ fn a_need_is_of_the_issuers_whose_credentials_named_it() {
 }
 
 #[test]
-fn needs_remain_until_each_is_supplied() {
+fn status_sources_remain_needed_until_supplied() {
     let other = "https://status.example/2";
     let flow = Flow::new(&[published(0), Some(status_claim(0, other))]);
     let mut verification = flow.verify();
@@ -412,7 +412,7 @@ fn source(verifier: &Verifier) -> VerifiedSource {
 }
 
 #[test]
-fn a_source_that_was_authenticated_before_needs_no_hold() {
+fn a_cached_status_source_needs_no_hold() {
     let verifier = if_published();
     let source = source(&verifier);
     assert_eq!(source.need(), list_at(URI));
@@ -429,7 +429,7 @@ fn a_source_that_was_authenticated_before_needs_no_hold() {
 }
 
 #[test]
-fn a_source_serves_no_other_issuer_or_trust() {
+fn a_cached_status_source_is_bound_to_issuer_and_trust() {
     let verifier = if_published();
     let source = source(&verifier);
     let statuses = [published(0)];

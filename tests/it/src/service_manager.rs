@@ -67,7 +67,7 @@ fn systemd_is_told_when_the_gateway_serves_reloads_and_stops() {
 }
 
 #[test]
-fn systemd_hears_that_the_gateway_is_alive_twice_as_often_as_it_asks() {
+fn watchdog_pings_are_twice_as_frequent_as_required() {
     let Manager { socket, installation } = Manager::new();
     let mut manager = Manager { socket, installation: installation.with_machine() };
     manager.installation.set("WATCHDOG_USEC", "400000");
@@ -89,7 +89,7 @@ fn systemd_hears_that_the_gateway_is_alive_twice_as_often_as_it_asks() {
 }
 
 #[test]
-fn a_service_manager_that_is_gone_stops_nobody() {
+fn a_missing_service_manager_does_not_stop_the_gateway() {
     let Manager { socket, installation } = Manager::new();
     drop(socket);
     let server = installation.serve();

@@ -23,7 +23,7 @@ const NUMERIC_KID: &str = "header_mod";
 const NONE_DISCLOSED: [&str; 2] = ["array_none_disclosed", "array_recursive_sd"];
 
 #[test]
-fn every_case_of_sd_jwt_python_gives_its_claims() {
+fn every_sd_jwt_python_case_gives_its_claims() {
     let Some(directories) = case_directories() else {
         eprintln!("skipped: no sd-jwt/sd-jwt-python under IDGATE_VECTORS");
         return;

@@ -135,7 +135,7 @@ fn refused(tenant: &mut Tenant, session: &str, query: &str, header: &str) -> Res
 }
 
 #[test]
-fn events_are_the_messages_of_the_web_socket_and_then_comes_the_end() {
+fn live_events_equal_the_websocket_messages_plus_an_end() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let wallet = wallet_with(&[("given_name", "Sentinel-events-K8")]);
@@ -161,7 +161,7 @@ fn events_are_the_messages_of_the_web_socket_and_then_comes_the_end() {
 }
 
 #[test]
-fn a_refusal_says_its_reason() {
+fn an_event_of_a_failed_session_has_its_reason() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name"]));
@@ -174,7 +174,7 @@ fn a_refusal_says_its_reason() {
 }
 
 #[test]
-fn the_last_id_resumes_and_one_beyond_the_last_is_400() {
+fn last_event_id_resumes_and_an_unknown_one_is_400() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let settled = tenant.verified(&request_for(&["given_name"]), &sample_wallet()).id;
@@ -206,7 +206,7 @@ fn the_last_id_resumes_and_one_beyond_the_last_is_400() {
 }
 
 #[test]
-fn a_wrong_or_repeated_after_is_400_beside_a_last_id_too() {
+fn an_invalid_or_repeated_after_is_400_also_with_last_event_id() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let id = tenant.create(&request_for(&["given_name"])).id;
@@ -216,7 +216,7 @@ fn a_wrong_or_repeated_after_is_400_beside_a_last_id_too() {
 }
 
 #[test]
-fn who_may_not_read_the_session_may_not_follow_it() {
+fn live_events_need_the_same_rights_as_reading_the_session() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let id = tenant.create(&request_for(&["given_name"])).id;
@@ -231,7 +231,7 @@ fn who_may_not_read_the_session_may_not_follow_it() {
 }
 
 #[test]
-fn a_stream_of_a_session_that_is_deleted_or_of_a_key_that_is_gone_ends_without_the_end() {
+fn a_stream_ends_without_end_when_session_or_key_is_gone() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
     let machine = gateway.installation.machine();
     let mut tenant = gateway.tenant();
@@ -253,7 +253,7 @@ fn a_stream_of_a_session_that_is_deleted_or_of_a_key_that_is_gone_ends_without_t
 }
 
 #[test]
-fn a_session_has_five_streams_of_both_kinds() {
+fn a_session_has_at_most_five_streams_of_both_kinds() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let id = tenant.create(&request_for(&["given_name"])).id;
@@ -277,7 +277,7 @@ fn a_session_has_five_streams_of_both_kinds() {
 }
 
 #[test]
-fn opening_a_stream_is_a_read_and_limited_like_one() {
+fn opening_a_stream_counts_as_a_read() {
     let installation = Installation::new().with("IDGATE_RATE_LIMITS", "on").with_machine();
     let gateway = Gateway::start_on(installation);
     gateway.installation.machine().freeze();
@@ -292,7 +292,7 @@ fn opening_a_stream_is_a_read_and_limited_like_one() {
 }
 
 #[test]
-fn a_gateway_that_stops_ends_its_streams_at_once() {
+fn a_stopping_gateway_ends_its_streams_immediately() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
     let id = gateway.tenant().create(&request_for(&["given_name"])).id;
     let mut events = Events::open(&gateway, &id);
@@ -308,7 +308,7 @@ fn a_gateway_that_stops_ends_its_streams_at_once() {
 }
 
 #[test]
-fn two_readers_hear_the_same_whenever_they_come() {
+fn two_readers_get_the_same_events() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     for _ in 0..20 {

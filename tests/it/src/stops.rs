@@ -126,7 +126,7 @@ fn readiness(server: &Server) -> (u16, Option<String>) {
 }
 
 #[test]
-fn a_gateway_that_is_to_stop_is_not_ready_and_answers_until_the_drain_delay_is_over() {
+fn a_draining_gateway_is_not_ready_but_still_answers() {
     let installation = Installation::new().with("IDGATE_DRAIN_DELAY", "2");
     let Gateway { server, installation, .. } = Gateway::start_on(installation.with_machine());
     // The store has a second for its probe.

@@ -10,7 +10,7 @@ use crate::server::Installation;
 
 /// What these tests are about is in a data directory: they use one whatever the store.
 const ABOUT_FILES: &[&str] = &[
-    "api_keys::a_change_of_a_key_is_in_the_audit_log",
+    "api_keys::key_changes_are_in_the_audit_log",
     "api_keys::no_key_that_was_ever_made",
     "at_start::",
     "audit::operator::",

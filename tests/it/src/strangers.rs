@@ -257,7 +257,7 @@ request.end(body);
 "#;
 
 #[test]
-fn ordinary_clients_read_the_413_to_a_body_of_10_mib() {
+fn common_http_clients_read_the_413_to_a_10_mib_body() {
     let gateway = Gateway::start();
     let address = gateway.server.address.to_string();
     let id = gateway.tenant().create(&request_for(&["given_name"])).id;

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_gives_its_code_from_every_good_presentation_on_both_back_ends() {
+    fn every_row_gives_its_code_for_every_presentation_on_both_back_ends() {
         let mut wrong = Vec::new();
         for (base, row) in
             Base::ALL.into_iter().flat_map(|b| rows().into_iter().map(move |r| (b, r)))
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn titles_are_unique_and_codes_are_of_the_table() {
+    fn titles_are_unique_and_codes_are_known() {
         let rows = rows();
         let titles: BTreeSet<&str> = rows.iter().map(|row| row.title).collect();
         assert_eq!(titles.len(), rows.len());

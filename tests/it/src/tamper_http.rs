@@ -134,7 +134,7 @@ pub(crate) fn expected_status(expected: Expected) -> u16 {
 }
 
 #[test]
-fn what_a_good_presentation_discloses_is_what_the_tenant_reads() {
+fn the_tenant_reads_the_disclosed_claims() {
     for base in Base::ALL {
         let scenario = Scenario::good(base, now_ms());
         let mut over_http = OverHttp::start(scenario.trust.clone());

@@ -90,7 +90,7 @@ fn get(stream: &mut Stream, path: &str) -> Response {
 }
 
 #[test]
-fn a_status_stream_runs_over_tls() {
+fn a_websocket_works_over_tls() {
     let site = Site::new();
     let client = site.installation.create_client("shop", true);
     site.installation.trust(&sample_trust(), &[]);
@@ -135,7 +135,7 @@ fn a_gateway_with_a_certificate_speaks_tls_and_says_so_in_its_links() {
 }
 
 #[test]
-fn sighup_shows_the_new_certificate_and_bad_files_keep_the_old_one() {
+fn sighup_loads_the_new_certificate_unless_its_files_are_bad() {
     let site = Site::new();
     let first = site.certificate("first");
     site.install(&first);

@@ -196,7 +196,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn without_a_collector_nothing_is_sent_and_nothing_is_added() {
+fn without_a_collector_no_span_is_sent_or_recorded() {
     let (collector, receiver) = (Collector::start(), Receiver::start());
     let off = permissive();
     let disabled = traced(&collector).with("OTEL_SDK_DISABLED", "true");
@@ -218,7 +218,7 @@ fn without_a_collector_nothing_is_sent_and_nothing_is_added() {
 }
 
 #[test]
-fn a_refusal_says_why_and_who_is_at_fault() {
+fn a_span_of_a_rejection_has_its_reason_and_the_party_at_fault() {
     let collector = Collector::start();
     let gateway = Gateway::start_on(traced(&collector));
     let mut tenant = gateway.tenant();
@@ -263,7 +263,7 @@ fn each_attempt_to_deliver_belongs_to_the_session() {
 }
 
 #[test]
-fn strangers_and_watchers_fill_no_collector() {
+fn unknown_requests_are_sampled_and_health_checks_send_no_spans() {
     let collector = Collector::start();
     let gateway = Gateway::start_on(traced(&collector));
     let mut http = gateway.http();
@@ -280,7 +280,7 @@ fn strangers_and_watchers_fill_no_collector() {
 }
 
 #[test]
-fn a_line_of_the_log_leads_to_its_span() {
+fn log_lines_have_their_trace_and_span_id() {
     for format in ["text", "json"] {
         let collector = Collector::start();
         let gateway = Gateway::start_on(traced(&collector).with("IDGATE_LOG_FORMAT", format));
@@ -307,7 +307,7 @@ fn a_line_of_the_log_leads_to_its_span() {
 }
 
 #[test]
-fn what_another_node_does_for_a_session_belongs_to_its_trace() {
+fn work_of_other_nodes_belongs_to_the_sessions_trace() {
     let (collector, receiver) = (Collector::start(), Receiver::start());
     let Some(database) = stores::empty() else { return };
     let installation = Installation::on(&database)

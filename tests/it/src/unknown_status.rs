@@ -89,7 +89,7 @@ impl Desk {
 }
 
 #[test]
-fn a_list_that_cannot_be_had_is_accepted_where_the_operator_says_so_and_is_told_and_counted() {
+fn an_unavailable_status_list_is_accepted_reported_and_counted_if_the_operator_allows_it() {
     let mut desk = Desk::start(&["--on-unknown-revocation", "accept"]);
     let host = Host::start();
     let counted = "idgate_revocation_unknown_accepted_total";
@@ -191,7 +191,7 @@ fn an_operator_who_refuses_again_refuses_for_sessions_that_are_open() {
 }
 
 #[test]
-fn an_entry_that_demands_a_status_refuses_an_unknown_one_and_says_so_to_its_operator() {
+fn an_entry_that_requires_a_status_rejects_an_unknown_one() {
     let mut desk = Desk::start(&["--revocation", "required"]);
     let host = Host::start();
     assert_eq!(desk.outcome(None, (0, &host.uri("/missing"))), "revocation_unknown");

@@ -128,7 +128,7 @@ fn is_new(directory: &Path, when: &str) -> bool {
 }
 
 #[test]
-fn an_upgrade_killed_at_every_write_leaves_old_or_new_and_never_between() {
+fn an_upgrade_killed_at_any_write_leaves_the_old_or_the_new_schema() {
     let installation = old_directory();
     let (dir, kept) = (installation.data_dir(), installation.file("kept", ""));
     fs::remove_file(&kept).unwrap();
@@ -157,7 +157,7 @@ fn an_upgrade_killed_at_every_write_leaves_old_or_new_and_never_between() {
 }
 
 #[test]
-fn keys_of_open_sessions_are_sealed_anew_by_a_start_killed_at_every_write() {
+fn session_keys_are_resealed_by_starts_killed_at_any_write() {
     let installation = old_directory();
     let dir = installation.data_dir();
     assert_eq!(installation.run(&["client", "list"]).code, 0);
@@ -187,7 +187,7 @@ fn keys_of_open_sessions_are_sealed_anew_by_a_start_killed_at_every_write() {
 }
 
 #[test]
-fn what_the_first_version_stored_is_served() {
+fn data_of_the_first_version_is_served() {
     let installation = old_directory();
     let server = installation.serve();
     let mut http = Http::new(server.address);

@@ -120,7 +120,7 @@ fn a_forgery_is_refused_with_its_reason() {
 }
 
 #[test]
-fn one_presentation_of_either_format_is_verified_alone() {
+fn a_single_presentation_of_either_format_is_verified() {
     let desk = Desk::new();
     let good = desk.forged(Forgery::None);
     let text = |id: &str| good[id][0].as_str().unwrap().to_owned();
@@ -142,7 +142,7 @@ fn one_presentation_of_either_format_is_verified_alone() {
 }
 
 #[test]
-fn a_page_stands_in_the_place_of_a_client() {
+fn an_origin_replaces_the_client_id() {
     let desk = Desk::new();
     let mdoc = ["--format", "mso_mdoc"];
     for more in [

@@ -150,7 +150,7 @@ fn the_transcript_of_annex_b_is_refused_with_and_without_apu() {
 }
 
 #[test]
-fn the_query_says_what_is_asked_for() {
+fn the_dcql_query_decides_which_claims_are_checked() {
     let desk = Desk::new();
     let good = desk.forged(Forgery::None);
     let pid = |types: Value, path: Value| {
@@ -198,7 +198,7 @@ fn the_query_says_what_is_asked_for() {
 }
 
 #[test]
-fn paths_that_look_alike_are_both_looked_for() {
+fn similar_claim_paths_are_checked_separately() {
     let desk = Desk::new();
     let good = desk.forged(Forgery::None);
     let asked = |paths: [Value; 2]| {
@@ -217,7 +217,7 @@ fn paths_that_look_alike_are_both_looked_for() {
 }
 
 #[test]
-fn what_cannot_be_used_is_not_a_refusal() {
+fn unusable_input_is_an_error_not_a_refusal() {
     let desk = Desk::new();
     let good = desk.forged(Forgery::None);
     assert_eq!(desk.verify(&good, &[]).code, USAGE, "neither --format nor --dcql");

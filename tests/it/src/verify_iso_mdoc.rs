@@ -109,7 +109,7 @@ fn an_answer_is_for_the_page_that_asked() {
 }
 
 #[test]
-fn what_is_encrypted_needs_the_private_key_and_what_is_not_needs_none() {
+fn only_an_encrypted_response_needs_the_private_key() {
     let desk = Desk::new();
     let answer = desk.answer();
     let info = &*desk.request.encryption_info;
@@ -135,7 +135,7 @@ fn what_is_encrypted_needs_the_private_key_and_what_is_not_needs_none() {
 }
 
 #[test]
-fn encryption_info_stands_in_the_place_of_a_nonce_and_needs_an_origin() {
+fn encryption_info_replaces_the_nonce_and_needs_an_origin() {
     let desk = Desk::new();
     let plain = desk.answer().device_response().encode();
     let output = desk.verify(&plain, &["--origin", SHOP, "--encryption-info", "gmVkY2FwaaA"]);

@@ -151,7 +151,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn the_vectors_for_receivers_are_those_of_the_core() {
+fn the_webhook_test_vectors_match_the_core() {
     let vectors: Vec<Value> = cases().iter().map(Case::to_json).collect();
     let good = |name: &str| vectors.iter().filter(|it| it[name] == true).count();
     assert!(good("own") > 8 && good("standard") > 8);

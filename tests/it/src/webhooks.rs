@@ -125,7 +125,7 @@ impl Marker {
 }
 
 #[test]
-fn every_end_of_a_session_is_told_once_signed_and_without_claims() {
+fn every_settlement_sends_one_signed_notification_without_claims() {
     let receiver = Receiver::start();
     let (gateway, secret) = notifying(&receiver);
     assert_eq!(secret, gateway.client.signing_secret, "the provisioned one");
@@ -160,7 +160,7 @@ fn every_end_of_a_session_is_told_once_signed_and_without_claims() {
 }
 
 #[test]
-fn what_fails_is_tried_again_and_listed_when_it_is_given_up() {
+fn a_failed_delivery_is_retried_and_becomes_a_dead_letter() {
     let receiver = Receiver::start();
     receiver.answer("410 Gone", "");
     let (gateway, secret) = notifying(&receiver);
@@ -203,7 +203,7 @@ fn what_fails_is_tried_again_and_listed_when_it_is_given_up() {
 }
 
 #[test]
-fn a_failure_is_tried_again_after_five_seconds() {
+fn a_failed_delivery_is_retried_after_five_seconds() {
     let receiver = Receiver::start();
     receiver.answer("503 Later", "");
     let (gateway, secret) = notifying_from(permissive().with_machine(), &receiver);
@@ -233,7 +233,7 @@ fn a_failure_is_tried_again_after_five_seconds() {
 }
 
 #[test]
-fn failures_of_others_do_not_exist_and_cursors_are_ones_own() {
+fn dead_letters_and_cursors_are_separate_for_each_client() {
     let receiver = Receiver::start();
     receiver.answer("410 Gone", "");
     let (gateway, _) = notifying(&receiver);

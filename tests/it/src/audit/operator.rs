@@ -33,7 +33,7 @@ fn verify(installation: &Installation, options: &[&str]) -> (i32, Vec<String>) {
 }
 
 #[test]
-fn an_intact_log_is_verified_beside_the_running_server_and_a_touched_one_is_3() {
+fn audit_verify_exits_0_for_an_intact_log_and_3_for_an_altered_one() {
     let gateway = Gateway::start();
     three_sessions(&mut gateway.tenant());
     let installation = &gateway.installation;
@@ -58,7 +58,7 @@ fn an_intact_log_is_verified_beside_the_running_server_and_a_touched_one_is_3() 
 }
 
 #[test]
-fn a_chain_that_vanished_with_its_head_or_was_set_back_with_it_is_missed() {
+fn a_chain_removed_or_rolled_back_with_its_head_is_detected() {
     let installation = stopped_installation(Installation::new());
     let other = "(SELECT id FROM clients WHERE name = 'other')";
     change(
@@ -73,7 +73,7 @@ fn a_chain_that_vanished_with_its_head_or_was_set_back_with_it_is_missed() {
 }
 
 #[test]
-fn a_rollback_of_the_whole_directory_is_found_by_exported_checkpoints() {
+fn exported_checkpoints_reveal_a_rollback_of_the_whole_directory() {
     let outside = tempfile::tempdir().unwrap();
     let file = outside.path().join("checkpoints");
     let installation =
@@ -177,7 +177,7 @@ fn a_line_that_no_crash_has_cut_makes_a_checkpoint_file_unusable() {
 }
 
 #[test]
-fn a_checkpoint_file_that_cannot_be_written_stops_the_start() {
+fn serve_does_not_start_with_an_unwritable_checkpoint_file() {
     let installation =
         Installation::new().with("IDGATE_AUDIT_CHECKPOINT_FILE", "/proc/none/checkpoints");
     let output = installation.run(&["serve"]);
@@ -219,7 +219,7 @@ fn an_export_has_every_entry_and_no_value_nonce_or_address() {
 
 /// What the operator changes for all clients stands in a chain that no client sees.
 #[test]
-fn a_revoked_client_and_changed_trust_are_recorded() {
+fn revoking_a_client_and_changing_trust_are_audited() {
     let gateway = Gateway::start();
     let (installation, id) = (&gateway.installation, &gateway.client.client_id);
     let issuer = crate::tenant::sample_trust().issuer_id;

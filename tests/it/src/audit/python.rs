@@ -34,7 +34,7 @@ const TAMPERINGS: [Tampering; 15] = [
 ];
 
 #[test]
-fn the_independent_verifier_accepts_an_export_and_finds_each_change() {
+fn the_python_verifier_accepts_an_export_and_finds_each_change() {
     let installation = stopped_installation(Installation::new());
     // Both chains interleave by name only: the first tampered entries are those of the longer one.
     let output = installation.run(&["audit", "export"]);
@@ -78,7 +78,7 @@ fn the_independent_verifier_accepts_an_export_and_finds_each_change() {
 }
 
 #[test]
-fn the_independent_verifier_has_at_most_70_lines() {
+fn the_python_verifier_has_at_most_70_lines() {
     let text = std::fs::read_to_string(SCRIPT).unwrap();
     assert!(text.lines().count() <= 70);
 }

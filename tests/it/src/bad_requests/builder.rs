@@ -96,7 +96,7 @@ fn create(verifier: &Verifier, request: &Request) -> RequestError {
 }
 
 #[test]
-fn the_builder_gets_the_code_and_path_that_json_gets() {
+fn the_builder_and_json_give_the_same_code_and_path() {
     let verifier = verifier();
     let (mut walked, mut by_trust_alone) = (0, 0);
     for bad in table() {

@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn good_answers_are_verified_and_what_is_spoilt_gives_its_code() {
+    fn good_answers_are_verified_and_tampered_ones_give_their_code() {
         let expected = WAYS.iter().map(|_| Expected::Verified);
         let expected: Vec<_> = expected.chain(ROWS.iter().map(|row| row.expected)).collect();
         all_hold(&cases_of("iso_mdoc")[..expected.len()], expected);

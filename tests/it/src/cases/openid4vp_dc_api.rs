@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn good_answers_are_verified_and_what_a_page_spoils_gives_its_code() {
+    fn good_answers_are_verified_and_those_altered_by_the_page_give_their_code() {
         let expected = [Expected::Verified; 3 * PROTOCOLS.len()].into_iter();
         let expected: Vec<_> = expected.chain(ROWS.iter().map(|row| row.expected)).collect();
         all_hold(&cases_of("openid4vp_dc_api")[..expected.len()], expected);

@@ -123,7 +123,7 @@ fn the_first_end_of_all_uses_is_told() {
 }
 
 #[test]
-fn the_list_has_the_default_first_and_it_goes_last() {
+fn the_default_registration_is_listed_first_and_removed_last() {
     let (gateway, mut tenant, [first, ..]) = registered();
     let (installation, id) = (&gateway.installation, gateway.client.client_id.as_str());
     let rows = list(installation, id);

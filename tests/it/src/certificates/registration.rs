@@ -212,7 +212,7 @@ fn who_asks_for_more_is_told_or_refused() {
 }
 
 #[test]
-fn what_is_not_a_registration_certificate_in_force_is_refused() {
+fn an_invalid_or_expired_registration_certificate_is_rejected_at_import() {
     let (gateway, _) = started("haip", &[]);
     let installation = &gateway.installation;
     let id = gateway.client.client_id.as_str();
@@ -234,7 +234,7 @@ fn what_is_not_a_registration_certificate_in_force_is_refused() {
 }
 
 #[test]
-fn a_request_by_value_carries_none_and_is_not_held_to_it() {
+fn a_by_value_request_has_no_registration_certificate_and_is_not_limited_by_it() {
     let settings = [("OID4VP_REQUEST_MODE", "inline"), ("IDGATE_CLIENT_ID", "x509_hash")];
     let ((gateway, mut tenant), ca) = (started("1.0", &settings), Ca::new());
     let installation = &gateway.installation;
@@ -254,7 +254,7 @@ fn a_request_by_value_carries_none_and_is_not_held_to_it() {
 }
 
 #[test]
-fn only_offers_under_the_hash_carry_it() {
+fn only_offers_with_x509_hash_carry_the_registration_certificate() {
     for (client_id, carried) in [("did", false), ("x509_san_dns", false), ("x509_hash", true)] {
         let settings = [
             ("OID4VP_REQUEST_MODE", "jar"),
@@ -302,7 +302,7 @@ fn asked_by_page() -> Value {
 }
 
 #[test]
-fn what_a_page_passes_on_under_the_hash_carries_it_and_is_held_to_it() {
+fn browser_requests_with_x509_hash_carry_the_registration_certificate() {
     for (mode, client_id, dc_api, carried) in [
         ("inline", "x509_hash", "signed", true),
         ("jar", "x509_hash", "signed", true),
@@ -336,7 +336,7 @@ fn what_a_page_passes_on_under_the_hash_carries_it_and_is_held_to_it() {
 }
 
 #[test]
-fn without_a_certificate_for_one_more_name_nothing_is_held_to_it() {
+fn requests_without_x509_hash_are_not_limited_by_the_registration_certificate() {
     let settings = [("IDGATE_CLIENT_ID", "did"), ("IDGATE_DC_API", "multisigned")];
     let (gateway, mut tenant) = started("1.0", &settings);
     let id = gateway.client.client_id.as_str();
@@ -348,7 +348,7 @@ fn without_a_certificate_for_one_more_name_nothing_is_held_to_it() {
 }
 
 #[test]
-fn what_the_gateways_own_page_would_ask_beyond_it_is_not_asked() {
+fn the_gateways_page_never_asks_beyond_the_registration_certificate() {
     let settings =
         [("IDGATE_CLIENT_ID", "x509_hash"), ("IDGATE_DC_API", "signed"), ("IDGATE_PAGE", "on")];
     let ((gateway, mut tenant), ca) = (started("1.0", &settings), Ca::new());

@@ -167,7 +167,7 @@ fn has_format(format: &str, text: &str) -> bool {
 }
 
 #[test]
-fn each_keyword_refuses_what_it_should() {
+fn each_schema_keyword_rejects_invalid_values() {
     use serde_json::json;
     let document = json!({ "s": { "type": "string" } });
     for (schema, good, bad) in [

@@ -91,7 +91,7 @@ fn no_command_changes_a_directory_before_its_copy_is_over() {
 
 /// Who is just writing when a copy begins is waited for, and then the database is not empty any more.
 #[test]
-fn a_copy_empties_nothing_that_is_just_written() {
+fn a_copy_does_not_truncate_rows_that_are_being_written() {
     let Some(cluster) = stores::cluster() else { return };
     let mut moving = Moving::new();
     let database = stores::migrated().unwrap();
@@ -109,7 +109,7 @@ fn a_copy_empties_nothing_that_is_just_written() {
 }
 
 #[test]
-fn a_gateway_that_starts_when_a_copy_begins_does_not_serve() {
+fn a_gateway_that_starts_during_a_copy_does_not_serve() {
     let Some(cluster) = stores::cluster() else { return };
     let database = stores::migrated().unwrap();
     when(
@@ -166,7 +166,7 @@ fn a_copy_killed_at_any_statement_is_finished_by_the_next_and_served_by_nobody_b
 
 /// As the end of a machine takes a process with it: at any time, not between statements.
 #[test]
-fn copies_killed_at_some_time_and_begun_anew_end_with_everything() {
+fn a_copy_killed_at_random_times_and_repeated_is_complete() {
     let Some(database) = stores::migrated() else { return };
     let mut moving = Moving::new();
     let listed = moving.listed();
@@ -190,7 +190,7 @@ fn copies_killed_at_some_time_and_begun_anew_end_with_everything() {
 }
 
 #[test]
-fn a_copy_of_another_directory_is_not_finished_with_this_one() {
+fn an_unfinished_copy_cannot_be_finished_from_another_directory() {
     let Some(database) = stores::migrated() else { return };
     let (mut moving, mut other) = (Moving::new(), Moving::new());
     moving.enter(&database);

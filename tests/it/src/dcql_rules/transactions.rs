@@ -48,7 +48,7 @@ fn hashes(request: &Request, alg: HashAlg) -> Vec<String> {
 }
 
 #[test]
-fn the_result_shows_what_was_agreed_to() {
+fn the_result_shows_the_transaction_data_that_was_agreed_to() {
     let mut gateway = Gateway::new();
     let asked = json!([payment(json!({})), payment(json!({"amount": "7.50"}))]);
     let (mut session, request) = gateway.open(&asking(asked.clone()), &[Format::SdJwtVc]);
@@ -59,7 +59,7 @@ fn the_result_shows_what_was_agreed_to() {
 }
 
 #[test]
-fn nothing_that_was_not_asked_for_is_shown() {
+fn the_result_shows_no_transaction_data_that_was_not_requested() {
     let mut gateway = Gateway::new();
     let body = json!({"credentials": [pid(json!(["given_name"]), json!({}))]});
     let (mut session, request) = gateway.open(&body, &[Format::SdJwtVc]);
@@ -110,7 +110,7 @@ fn a_missing_wrong_or_further_hash_is_refused() {
 }
 
 #[test]
-fn a_credential_that_was_not_named_cannot_agree() {
+fn a_credential_not_named_in_transaction_data_cannot_agree() {
     let two = |named: Value| {
         // One credential answers both, which it may where the claims differ.
         let each = [("a", "given_name"), ("b", "family_name")]

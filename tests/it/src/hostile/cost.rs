@@ -136,7 +136,7 @@ fn every_parser_is_linear_and_costs_at_most_three_times_a_good_input() {
 }
 
 #[test]
-fn a_row_that_is_counted_twice_gives_the_same_figures() {
+fn counting_a_row_twice_gives_the_same_figures() {
     for row in rows::TABLE {
         let Row { name, full, mut read, valid, worst } = row();
         let some = worst.iter().step_by(5).map(|(title, make)| (*title, make(full / 4)));
@@ -166,7 +166,7 @@ fn allocations(count: usize) {
 }
 
 #[test]
-fn the_harness_finds_what_is_quadratic_and_what_is_dear() {
+fn the_harness_detects_quadratic_and_expensive_parsers() {
     fn row(read: Reading) -> Row {
         Row {
             name: "sample",

@@ -29,7 +29,7 @@ fn verify(desk: &Desk, claims: &Value, presentation: &str, more: &[&str]) -> Out
 }
 
 #[test]
-fn a_captured_sd_jwt_vc_of_an_encrypted_answer_is_verified() {
+fn a_captured_encrypted_answer_with_an_sd_jwt_vc_is_verified() {
     let mut desk = Desk::jar();
     let created = desk.tenant.create(&name_request());
     let jar = desk.fetch(&created);
@@ -43,7 +43,7 @@ fn a_captured_sd_jwt_vc_of_an_encrypted_answer_is_verified() {
 }
 
 #[test]
-fn a_captured_mdoc_of_an_encrypted_answer_is_verified_with_the_key_or_apu() {
+fn a_captured_encrypted_answer_with_an_mdoc_is_verified_with_key_or_apu() {
     let mut desk = Desk::jar();
     let request = json!({ "credentials": [{ "format": "mso_mdoc",
         "issuer_id": samples::MDL_ISSUER, "claims": ["family_name"] }] });

@@ -46,7 +46,7 @@ fn both_profiles_give_the_same_claims_and_details() {
 }
 
 #[test]
-fn every_content_encryption_transcript_and_device_proof_is_taken() {
+fn every_content_encryption_transcript_and_device_proof_is_accepted() {
     let mut desk = Desk::jar();
     for enc in Enc::ALL {
         for (transcript, name) in

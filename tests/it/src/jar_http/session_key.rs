@@ -57,7 +57,7 @@ fn a_sessions_key_leaves_every_file_when_the_session_settles() {
 }
 
 #[test]
-fn a_killed_server_forgets_no_open_session_and_keeps_no_settled_ones_key() {
+fn after_a_kill_open_sessions_keep_their_keys_and_settled_ones_have_none() {
     let mut desk = Desk::jar();
     let (open, settled) = (desk.create(), desk.create());
     let jar = desk.fetch(&open);

@@ -33,7 +33,7 @@ fn with_apu(mut answer: JarAnswer, apu: &[u8], apv: &[u8]) -> JarAnswer {
 }
 
 #[test]
-fn both_transcripts_and_both_proofs_are_good_and_named() {
+fn both_transcripts_and_both_proofs_are_accepted_and_named() {
     for (transcript, name) in
         [(Transcript::OpenId4Vp, "openid4vp-1.0"), (Transcript::Iso180137, "iso18013-7")]
     {
@@ -80,7 +80,7 @@ fn transcripts_are_byte_exact() {
 }
 
 #[test]
-fn annex_b_binds_apu_and_needs_the_right_apv() {
+fn the_annex_b_transcript_binds_apu_and_needs_the_right_apv() {
     for (apu, apv, good) in [
         (NONCE.as_bytes(), None, true),
         (b"another nonce".as_slice(), None, false),
@@ -103,7 +103,7 @@ fn annex_b_binds_apu_and_needs_the_right_apv() {
 }
 
 #[test]
-fn annex_b_needs_apu_and_takes_an_answer_without_apv() {
+fn the_annex_b_transcript_needs_apu_but_not_apv() {
     for (absent, good) in [("apv", true), ("apu", false)] {
         let mut gateway = Gateway::jar();
         let (mut session, jar) = gateway.open(&["mdl"]);
@@ -170,7 +170,7 @@ fn a_proof_for_another_request_is_refused() {
 }
 
 #[test]
-fn a_mac_is_made_for_the_session_key_and_no_other() {
+fn a_device_mac_is_bound_to_the_session_key() {
     let another = SigningKey::from_seed(Curve::P256, "another reader").public_sec1();
     for transcript in [Transcript::OpenId4Vp, Transcript::Iso180137] {
         let mut gateway = Gateway::jar();

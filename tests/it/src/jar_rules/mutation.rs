@@ -15,7 +15,7 @@ const PLAINTEXT: &[u8] = br#"{"vp_token":"a~b","presentation_submission":{},"sta
 const TRIES: usize = 20_000;
 
 #[test]
-fn no_mutated_jwe_is_opened() {
+fn no_mutated_jwe_decrypts() {
     let recipient = SigningKey::from_seed(KitCurve::P256, "recipient");
     let scalar = recipient.private_jwk()["d"].as_str().and_then(from_base64url).unwrap();
     let key = EcdhPrivateKey::from_scalar(Curve::P256, &scalar).unwrap();

@@ -51,7 +51,7 @@ fn an_answer_encrypted_to_another_key_is_refused() {
 }
 
 #[test]
-fn a_replay_after_the_settlement_finds_a_closed_session_and_no_key() {
+fn a_replay_after_the_settlement_is_rejected_and_finds_no_key() {
     let mut gateway = Gateway::jar();
     let (mut session, jar) = gateway.open(&["pid"]);
     let answer = wallet().answer_jar(&jar, Transcript::OpenId4Vp, false, NOW.0).unwrap();
@@ -79,7 +79,7 @@ fn a_wallet_may_answer_before_the_fetch_is_committed() {
 
 /// The session survives a restart between fetch and answer: everything that it needs is stored.
 #[test]
-fn a_session_from_its_snapshot_takes_the_answer() {
+fn a_session_restored_from_its_snapshot_accepts_the_answer() {
     let mut gateway = Gateway::jar();
     let (session, jar) = gateway.open(&["mdl"]);
     let mut stored = Session::from_bytes(&session.to_bytes()).unwrap();
@@ -89,7 +89,7 @@ fn a_session_from_its_snapshot_takes_the_answer() {
 
 /// Nonce, state and the session's private key: in the snapshot until the end, and not afterwards.
 #[test]
-fn no_secret_is_in_the_snapshot_after_the_end() {
+fn a_settled_sessions_snapshot_has_no_secret() {
     let mut gateway = Gateway::jar();
     let holds = |session: &Session, secret: &str| {
         String::from_utf8(session.to_bytes().to_vec()).unwrap().contains(secret)

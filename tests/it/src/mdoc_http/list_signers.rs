@@ -48,7 +48,7 @@ fn other_authority() -> (Identity, Identity) {
 }
 
 #[test]
-fn a_list_is_signed_below_the_root_that_vouched_or_below_a_status_root() {
+fn a_status_list_signer_chains_to_the_credentials_root_or_a_status_root() {
     let mut desk = fetching(true);
     let host = Host::start();
     let (root, signer) = other_authority();
@@ -73,7 +73,7 @@ fn a_list_is_signed_below_the_root_that_vouched_or_below_a_status_root() {
 }
 
 #[test]
-fn the_signer_of_a_list_is_itself_checked_for_revocation() {
+fn the_signer_of_a_status_list_is_checked_for_revocation() {
     let mut desk = fetching(true);
     let host = Host::start();
     let authority = desk.authority.clone();
@@ -190,7 +190,7 @@ fn a_token_without_exp_counts_for_the_status_max_age() {
 }
 
 #[test]
-fn required_demands_the_credentials_own_status_and_both_are_reported_apart() {
+fn policy_required_needs_a_credential_status_and_reports_both_statuses() {
     let mut desk = fetching(true);
     let host = Host::start();
     let authority = desk.authority.clone();

@@ -69,7 +69,7 @@ fn a_live_session_in_production_trusts_a_root_of_an_imported_master_list() {
 }
 
 #[test]
-fn a_list_is_taken_from_the_right_signer_and_unchanged_only() {
+fn a_master_list_or_vical_needs_the_right_signer_and_is_tamper_proof() {
     let (publisher, installation) = (Publisher::new(), production());
     let authority = Authority::new(now_ms());
     let good = publisher.list(&[&authority.root], 1);
@@ -102,7 +102,7 @@ fn a_list_is_taken_from_the_right_signer_and_unchanged_only() {
 }
 
 #[test]
-fn a_newer_list_replaces_the_former_on_the_next_request_and_an_older_one_is_refused() {
+fn a_newer_list_replaces_the_old_one_and_an_older_one_is_rejected() {
     let (publisher, installation) = (Publisher::new(), production());
     let client = installation.create_client("shop", false);
     let (authority, other) = (Authority::new(now_ms()), stranger());

@@ -24,7 +24,7 @@ const TOLERATED: &[Row] = &[
 ];
 
 #[test]
-fn test_sessions_tolerate_what_live_sessions_refuse() {
+fn test_sessions_accept_issuers_that_live_sessions_reject() {
     for test in [true, false] {
         let mut desk = Desk::start(Installation::new(), test, &["--revocation", "off"]);
         for Row { title, change, expected, .. } in TOLERATED {
@@ -71,7 +71,7 @@ fn environment(name: &str) -> Installation {
 }
 
 #[test]
-fn live_sessions_take_roots_from_files_in_every_environment() {
+fn live_sessions_accept_roots_from_files_in_every_environment() {
     for name in ["development", "staging", "production"] {
         let mut desk = Desk::start(environment(name), false, &["--revocation", "off"]);
         assert_eq!(desk.outcome_of(|_| {}), VERIFIED, "{name}");

@@ -157,7 +157,7 @@ fn an_encrypted_answer_is_tried_with_its_key_and_its_apu() {
 }
 
 #[test]
-fn options_that_cannot_be_used_are_not_refusals() {
+fn unusable_options_are_usage_errors_not_refusals() {
     let desk = Desk::new();
     let content = desk.respond(&inline(), &DeviceProof::Signature);
     assert_eq!(desk.verify(&content, &["--root", "root.der"]).code, USAGE);

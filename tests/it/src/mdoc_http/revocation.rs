@@ -48,7 +48,7 @@ fn with_crl_at(scenario: &mut Scenario, uri: &str) {
 }
 
 #[test]
-fn the_signers_crl_is_fetched_and_decides() {
+fn the_document_signers_crl_is_fetched_and_decides() {
     let mut desk = fetching(true);
     let host = Host::start();
     let authority = desk.authority.clone();
@@ -88,7 +88,7 @@ fn the_signers_crl_is_fetched_and_decides() {
 }
 
 #[test]
-fn loopback_is_not_asked_unless_the_operator_allows_it() {
+fn no_status_is_fetched_from_loopback_unless_the_operator_allows_it() {
     let mut desk = fetching(false);
     let host = Host::start();
     let uri = host.put("/crl", CRL, crl(&desk.authority, 8, &[]));
@@ -135,7 +135,7 @@ fn the_status_list_is_fetched_and_decides() {
 /// Through all that real hosts do: the list is elsewhere, in the other form, compressed, and had by those
 /// alone who ask for nothing but what there is.
 #[test]
-fn a_list_is_had_from_a_particular_host_behind_a_redirect() {
+fn a_status_list_is_fetched_across_a_redirect() {
     let mut desk = fetching(true);
     let (host, elsewhere) = (Host::start(), Host::start());
     elsewhere.be_particular();

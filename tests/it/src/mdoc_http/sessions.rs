@@ -31,7 +31,7 @@ fn with_licence(desk: &Desk, wallet: Wallet) -> Wallet {
 }
 
 #[test]
-fn both_formats_in_one_answer() {
+fn one_answer_can_have_both_formats() {
     let mut desk = desk();
     let request = json!({ "credentials": [
         credential("pid", &["given_name"]), mdl(&["family_name", "document_number"]),
@@ -55,7 +55,7 @@ fn both_formats_in_one_answer() {
 }
 
 #[test]
-fn the_formats_cannot_stand_for_one_another() {
+fn an_sd_jwt_vc_does_not_satisfy_an_mdoc_query_or_the_reverse() {
     let mut desk = desk();
     let request = json!({ "credentials": [
         credential("pid", &["given_name"]), mdl(&["family_name"]),
@@ -73,7 +73,7 @@ fn the_formats_cannot_stand_for_one_another() {
 }
 
 #[test]
-fn one_person_across_formats() {
+fn same_person_matching_works_across_formats() {
     let mut desk = desk();
     let request = json!({
         "credentials": [credential("pid", &["nationalities"]), mdl(&["document_number"])],
@@ -133,7 +133,7 @@ fn an_age_filter_decides_on_the_derived_value() {
 }
 
 #[test]
-fn what_cannot_be_expressed_is_refused_at_creation() {
+fn unsupported_mdoc_requests_are_rejected_at_creation() {
     let mut desk = desk();
     let twice = json!({ "credentials": [mdl(&["family_name"]), {
         "id": "again", "format": "mso_mdoc", "issuer_id": super::ISSUER_ID,

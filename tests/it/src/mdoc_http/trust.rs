@@ -122,7 +122,7 @@ fn a_crl_without_number_is_taken_on_import_with_a_warning() {
 }
 
 #[test]
-fn errors_of_imported_material_name_the_file() {
+fn errors_in_imported_material_name_the_file() {
     let installation = Installation::new();
     let authority = Authority::new(now_ms());
     let mut forged = unnumbered(&authority);
@@ -139,7 +139,7 @@ fn errors_of_imported_material_name_the_file() {
 }
 
 #[test]
-fn every_unusable_certificate_is_listed_and_the_rest_can_be_taken() {
+fn unusable_certificates_are_listed_and_the_rest_can_be_imported() {
     let installation = Installation::new();
     let authority = Authority::new(now_ms());
     let key = SigningKey::from_seed(Curve::P256, "no CA");

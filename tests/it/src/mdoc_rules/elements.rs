@@ -100,7 +100,7 @@ fn sign_in_state(case: &mut Case, state: &str) {
 
 /// Outside a session nothing is fetched: what is published and not at hand is unknown.
 #[test]
-fn rule_13_published_revocation_is_looked_at() {
+fn rule_13_published_revocation_is_checked() {
     let unknown = Reason::RevocationUnknown;
     refused(unknown, |case| case.trust.revocation = RevocationPolicy::IfPublished);
     refused(unknown, |case| case.trust.revocation = RevocationPolicy::Required);
@@ -117,7 +117,7 @@ fn rule_13_published_revocation_is_looked_at() {
 }
 
 #[test]
-fn rule_14_every_requested_element_is_there_and_no_other_leaves() {
+fn rule_14_exactly_the_requested_elements_are_returned() {
     refused(ClaimMissing, |case| case.claims.push("given_name".into()));
     let verified = accepted(|case| {
         case.claims = ["portrait", "birth_date", "age_over_18"].map(String::from).into();

@@ -13,13 +13,13 @@ use super::{Case, DAY, NOW, PROVIDERS, REQUEST, accepted, refused};
 use Reason::{AlgorithmNotAllowed, CredentialExpired, CredentialNotYetValid, UntrustedIssuer};
 
 #[test]
-fn rule_5_without_roots_nobody_is_trusted() {
+fn rule_5_without_roots_no_issuer_is_trusted() {
     refused(UntrustedIssuer, |case| case.trust.roots.clear());
 }
 
 /// The public field may be exchanged: whether it is the snapshot's entry is asked at verification.
 #[test]
-fn rule_5_an_exchanged_issuer_is_not_authenticated_by_what_another_remembers() {
+fn rule_5_a_remembered_signer_does_not_authenticate_another_issuer() {
     let case = Case::new();
     let bytes = case.bytes();
     let trust = TrustSnapshot::new(1, [case.trust.clone()]);
@@ -97,7 +97,7 @@ fn dates(case: &mut Case, signed: u64, valid_from: u64, valid_until: u64) {
 }
 
 #[test]
-fn rule_9_now_lies_between_valid_from_and_valid_until() {
+fn rule_9_the_mso_must_be_valid_now() {
     let minute = 60_000;
     refused(CredentialNotYetValid, |c| dates(c, NOW, NOW + minute + 1000, NOW + DAY));
     accepted(|c| dates(c, NOW, NOW + minute, NOW + DAY));
@@ -108,7 +108,7 @@ fn rule_9_now_lies_between_valid_from_and_valid_until() {
 }
 
 #[test]
-fn a_root_in_the_chain_is_not_trusted_by_that() {
+fn a_root_in_the_chain_is_not_trusted_for_that_reason() {
     refused(UntrustedIssuer, |case| {
         let root = Identity::iaca(Curve::P256, NOW);
         case.trust.roots.clear();

@@ -11,7 +11,7 @@ use Reason::{DocTypeMismatch, LimitExceeded, MalformedPresentation, TypeMismatch
 
 /// A session says so of its `vp_token`, before it is decoded.
 #[test]
-fn rule_1_nothing_is_malformed_and_more_than_512_kib_is_too_much() {
+fn rule_1_malformed_or_over_512_kib_is_rejected() {
     let case = Case::new();
     let with = |bytes: Vec<u8>| case.verify_bytes(&bytes).err();
     assert_eq!(with(case.bytes()), None);

@@ -38,7 +38,7 @@ fn reason(session: &Session) -> Option<&'static str> {
 }
 
 #[test]
-fn every_protocol_leads_to_the_claims() {
+fn every_browser_protocol_returns_the_claims() {
     for way in WAYS {
         for dc_api in [DcApi::Unsigned, DcApi::Signed, DcApi::Multisigned] {
             // A verifier by value has nobody who signs under a DID.
@@ -234,7 +234,7 @@ fn what_is_not_an_answer_to_the_request_changes_nothing() {
 
 /// The session of the page says what is answered: a `state` beside it says nothing.
 #[test]
-fn a_state_is_neither_asked_for_nor_looked_at() {
+fn browser_requests_have_no_state_and_ignore_one_in_the_answer() {
     for way in [PLAIN, Way::Haip] {
         let (gateway, mut session, protocol, request) = asked(way, &["pid"]);
         assert_eq!(request.state, None);
@@ -292,7 +292,7 @@ fn a_browser_and_a_link_are_two_ways_to_one_answer() {
 
 /// What goes to a browser is signed and answered there alone.
 #[test]
-fn the_offer_to_browsers_is_behind_no_link() {
+fn a_browser_offer_cannot_be_fetched_by_link() {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
     let mut session = gateway.create_for(&asking(&["pid"]), &[], &[SHOP]);
     let offer = session.browser_offer().unwrap().clone();
@@ -322,7 +322,7 @@ fn an_answer_through_a_browser_needs_no_code_to_be_read() {
 }
 
 #[test]
-fn without_pages_nothing_goes_to_a_browser() {
+fn without_origins_no_browser_request_is_made() {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Multisigned);
     let mut session = gateway.create(&asking(&["pid"]), &[Profile::Haip]);
     assert!(session.browser_offer().is_none());
@@ -333,7 +333,7 @@ fn without_pages_nothing_goes_to_a_browser() {
 }
 
 #[test]
-fn a_settled_session_asks_no_browser_any_more() {
+fn a_settled_session_has_no_browser_requests() {
     let (gateway, mut session, protocol, request) = asked(Way::Haip, &["pid"]);
     let answer = answered(&request, &protocol, Forgery::None);
     assert!(gateway.relay(&mut session, &answer).is_ok());

@@ -40,7 +40,7 @@ fn issued_again() -> Wallet {
 }
 
 #[test]
-fn one_credential_answers_no_two_queries_for_the_same_claims() {
+fn one_credential_cannot_answer_two_queries_for_the_same_claims() {
     for way in WAYS {
         for (id, claims) in [("pid", ["given_name"]), ("mdl", ["family_name"])] {
             let asked = two(id, &claims);
@@ -73,7 +73,7 @@ fn one_credential_answers_queries_for_different_claims_unless_the_tenant_says_ot
 
 /// The operator trusts one issuer under two names: they do not make one person two.
 #[test]
-fn one_credential_answers_no_two_queries_for_two_names_of_its_issuer() {
+fn one_credential_cannot_answer_two_queries_for_two_names_of_its_issuer() {
     for way in WAYS {
         let mut asked = two("pid", &["given_name"]);
         asked["credentials"][1]["issuer_id"] = json!(RENAMED);

@@ -66,7 +66,7 @@ fn documents(response: &mut Cbor) -> &mut Vec<Cbor> {
 }
 
 #[test]
-fn every_way_of_asking_leads_to_the_claims() {
+fn every_iso_mdoc_request_form_returns_the_claims() {
     for way in [INLINE, PLAIN, Way::Haip] {
         for dc_api in [DcApi::Unsigned, DcApi::Signed, DcApi::Multisigned] {
             // A verifier by value has nobody who signs under a DID.
@@ -93,7 +93,7 @@ fn every_way_of_asking_leads_to_the_claims() {
 }
 
 #[test]
-fn it_comes_last_and_asks_for_what_the_tenant_asks_for() {
+fn the_iso_mdoc_request_is_last_and_asks_for_the_same_elements() {
     for dc_api in [DcApi::Unsigned, DcApi::Signed, DcApi::Multisigned] {
         let (gateway, session, request) = asked(Way::Haip, dc_api);
         let requests = gateway.passed_on_or_not(&session).unwrap();
@@ -126,7 +126,7 @@ fn it_is_signed_under_the_verifiers_certificate_where_requests_are_signed() {
 }
 
 #[test]
-fn it_has_a_nonce_and_a_key_of_its_own() {
+fn the_iso_mdoc_request_has_its_own_nonce_and_key() {
     let (gateway, session, request) = asked(Way::Haip, DcApi::Unsigned);
     let (_, other) = gateway.passed_on(&session, SHOP).remove(0);
     assert_ne!(Some(&request.recipient), other.encryption.as_ref().map(|(key, _)| &key.point));
@@ -137,7 +137,7 @@ fn it_has_a_nonce_and_a_key_of_its_own() {
 }
 
 #[test]
-fn only_mdocs_of_different_types_are_asked_for_by_it() {
+fn the_iso_mdoc_request_is_only_for_mdocs_of_different_types() {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
     for ids in [&["pid"][..], &["pid", "mdl"]] {
         let session = gateway.create_for(&asking(ids), &[], &[SHOP]);
@@ -154,7 +154,7 @@ fn only_mdocs_of_different_types_are_asked_for_by_it() {
 }
 
 #[test]
-fn a_tenant_may_do_without_it() {
+fn a_tenant_can_switch_off_the_iso_mdoc_request() {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Signed);
     let change = PresentationRequest::without_iso_mdoc;
     let made = gateway.try_create(&asking(&["mdl"]), &[], &[SHOP, OTHER], change);
@@ -221,7 +221,7 @@ fn the_device_signs_for_the_page_that_the_answer_is_encrypted_for() {
 }
 
 #[test]
-fn the_device_signs_with_its_own_key_and_makes_no_mac() {
+fn another_device_key_or_a_device_mac_is_rejected() {
     let other = || SigningKey::from_seed(Curve::P256, "another");
     let swap = |answer: &mut IsoMdocAnswer| answer.documents[0].device_key = other();
     assert_eq!(refused(swap), "device_auth_invalid");
@@ -232,7 +232,7 @@ fn the_device_signs_with_its_own_key_and_makes_no_mac() {
 }
 
 #[test]
-fn a_document_that_nobody_asked_for_is_refused() {
+fn an_unrequested_document_is_rejected() {
     let beside = |answer: &mut IsoMdocAnswer| {
         let mut other = answer.documents[0].clone();
         other.doc_type = "org.example.other".into();
@@ -261,7 +261,7 @@ fn a_document_that_is_missing_is_refused() {
 
 /// What the response says of itself comes before what is in it.
 #[test]
-fn version_status_and_reported_errors_are_looked_at_before_types() {
+fn version_status_and_reported_errors_are_checked_before_types() {
     let other = |response: &mut Cbor| documents(response)[0].set("docType", "org.example.other");
     assert_eq!(refused_response(other), "doc_type_mismatch");
     let of_version_2 = |response: &mut Cbor| {
@@ -282,7 +282,7 @@ fn version_status_and_reported_errors_are_looked_at_before_types() {
 }
 
 #[test]
-fn what_is_not_a_device_response_is_refused() {
+fn an_answer_that_is_not_a_device_response_is_rejected() {
     assert_eq!(refused_response(|response| *response = Cbor::Null), "malformed_presentation");
     let status = |response: &mut Cbor| response.set("status", 10);
     assert_eq!(refused_response(status), "malformed_presentation");
@@ -291,7 +291,7 @@ fn what_is_not_a_device_response_is_refused() {
 }
 
 #[test]
-fn what_does_not_open_changes_nothing() {
+fn an_answer_that_does_not_decrypt_changes_nothing() {
     let (gateway, session, request) = asked(Way::Haip, DcApi::Unsigned);
     let answer = answered(&request);
     let plaintext = answer.device_response().encode();
@@ -315,7 +315,7 @@ fn what_does_not_open_changes_nothing() {
 
 /// Neither protocol's answer is read as the other's.
 #[test]
-fn an_answer_is_of_the_protocol_that_it_names() {
+fn an_answer_must_match_the_protocol_that_it_names() {
     let (gateway, session, request) = asked(Way::Haip, DcApi::Unsigned);
     let (protocol, openid4vp) = gateway.passed_on(&session, SHOP).remove(0);
     let relabelled = |mut credential: Value, protocol: &str| {
@@ -353,7 +353,7 @@ fn an_error_of_the_wallet_settles_the_session() {
 
 /// Sets let others be absent; what comes must be a whole option of each that is required.
 #[test]
-fn sets_say_which_documents_must_come() {
+fn credential_sets_decide_which_documents_are_required() {
     let photo = json!({"id": "photo", "format": "mso_mdoc", "issuer_id": samples::MDL_ISSUER,
         "doc_type": "org.iso.23220.photoid.1", "namespace": "org.iso.23220.1",
         "claims": ["family_name"]});
@@ -415,7 +415,7 @@ fn sets_say_which_documents_must_come() {
 }
 
 #[test]
-fn keys_are_kept_apart_and_put_back() {
+fn session_keys_are_stored_separately_and_restored() {
     let (gateway, session, request) = asked(Way::Haip, DcApi::Unsigned);
     let mut apart = session.clone();
     let keys = apart.take_encryption_key().unwrap();

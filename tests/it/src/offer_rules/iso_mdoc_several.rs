@@ -49,7 +49,7 @@ fn relayed(change: impl FnOnce(&mut Document)) -> (Session, Result<WalletReply, 
 }
 
 #[test]
-fn both_documents_are_verified_in_whichever_order_they_are_asked_for_or_come() {
+fn two_documents_are_verified_in_any_order() {
     for ids in [["mdl", "photo"], ["photo", "mdl"]] {
         for turned_round in [false, true] {
             let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Signed);
@@ -72,7 +72,7 @@ fn another() -> SigningKey {
 }
 
 #[test]
-fn a_good_document_does_not_vouch_for_the_one_behind_it() {
+fn every_document_in_a_device_response_is_verified() {
     let (_, reply) = relayed(|_| {});
     assert!(matches!(reply, Ok(WalletReply::Accepted { .. })), "{reply:?}");
     let refused = |change: fn(&mut Document)| {
@@ -106,7 +106,7 @@ fn nonces_and_keys_are_fresh_for_each_session() {
 }
 
 #[test]
-fn what_was_shown_for_one_session_serves_no_other_of_the_same_page() {
+fn an_answer_cannot_be_replayed_to_another_session_of_the_page() {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
     let [first, second] = [(); 2].map(|()| gateway.create_for(&asking(&["mdl"]), &[], &[SHOP]));
     let shown = answered(&gateway.iso_mdoc(&first, SHOP).unwrap());

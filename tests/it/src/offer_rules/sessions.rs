@@ -74,7 +74,7 @@ fn the_offer_that_settles_closes_the_others() {
 }
 
 #[test]
-fn a_refusal_of_one_offer_settles_the_session_too() {
+fn a_rejected_answer_to_one_offer_settles_the_session() {
     let (mut gateway, mut session, request, _, draft) = both();
     let id = offer(&session, Profile::Draft).id().cloned();
     let forgery = idgate_testkit::openid4vp::Forgery::Nonce;
@@ -85,7 +85,7 @@ fn a_refusal_of_one_offer_settles_the_session_too() {
 }
 
 #[test]
-fn of_two_answers_at_once_one_transition_applies() {
+fn of_two_concurrent_answers_only_one_applies() {
     let (mut gateway, session, _, haip, draft) = both();
     let id = offer(&session, Profile::Draft).id().cloned();
     let (mut by_haip, mut by_draft) = (session.clone(), session.clone());
@@ -97,7 +97,7 @@ fn of_two_answers_at_once_one_transition_applies() {
 }
 
 #[test]
-fn an_unknown_offer_takes_nothing() {
+fn an_answer_to_an_unknown_offer_changes_nothing() {
     let (mut gateway, mut session, _, haip, _) = both();
     let unknown = idgate_core::shell::OfferId::new("off_0000000000000000000000");
     let refused = gateway.post_to(&mut session, Some(&unknown), &haip);

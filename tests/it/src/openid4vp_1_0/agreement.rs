@@ -51,7 +51,7 @@ fn of_two_that_are_named_the_sd_jwt_signs_and_the_mdoc_is_not_named_to_the_walle
 }
 
 #[test]
-fn mdocs_alone_and_drafts_are_refused_transaction_data() {
+fn transaction_data_is_rejected_for_drafts_and_for_mdocs_alone() {
     let installation = HAIP.installation().with("IDGATE_PROFILES", "haip,draft");
     let mut desk = Desk::start_on(installation, HAIP);
     let asking = |ids: Value| json!([{ "type": "com.example.payment", "credential_ids": ids }]);

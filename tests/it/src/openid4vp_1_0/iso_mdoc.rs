@@ -63,7 +63,7 @@ fn what_a_page_brings_back_is_the_result() {
 }
 
 #[test]
-fn what_does_not_open_changes_nothing_and_what_is_forged_ends_the_session() {
+fn an_undecryptable_answer_changes_nothing_and_a_forged_one_ends_the_session() {
     let mut desk = desk("unsigned");
     let created = desk.tenant.create(&desk.for_the_shop(MDOC));
     let copied = passed_on(&created, "https://shop.example.evil.example");
@@ -91,7 +91,7 @@ fn a_page_whose_wallet_declines_ends_the_session() {
 }
 
 #[test]
-fn only_mdocs_are_asked_for_by_it_and_where_it_is_signed_for_one_origin() {
+fn iso_mdoc_requests_are_for_mdocs_only_and_signed_ones_for_one_origin() {
     let mut desk = desk("signed");
     let protocols = |created: &Created| -> Vec<String> {
         let requests = created.answer["dc_api"]["requests"].as_array().unwrap();
@@ -116,7 +116,7 @@ fn only_mdocs_are_asked_for_by_it_and_where_it_is_signed_for_one_origin() {
 
 /// The key is in the store, sealed and apart from the session, until it is settled.
 #[test]
-fn a_gateway_that_starts_again_reads_the_answer() {
+fn a_restarted_gateway_reads_the_iso_mdoc_answer() {
     let mut desk = desk("signed");
     let created = desk.tenant.create(&desk.for_the_shop(MDOC));
     let credential = desk.answered(&passed_on(&created, SHOP)).credential();

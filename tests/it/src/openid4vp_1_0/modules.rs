@@ -4,7 +4,7 @@
 use super::*;
 
 #[test]
-fn every_variant_is_verified_in_both_formats_and_no_check_finds_anything() {
+fn every_conformance_variant_is_verified_in_both_formats() {
     for variant in VARIANTS {
         let mut desk = Desk::start(variant);
         for formats in [SD_JWT_VC, MDOC, BOTH] {
@@ -18,7 +18,7 @@ fn every_variant_is_verified_in_both_formats_and_no_check_finds_anything() {
 }
 
 #[test]
-fn the_holders_key_is_taken_with_and_without_members_beside_its_coordinates() {
+fn a_holder_key_may_have_members_other_than_its_coordinates() {
     let mut desk = Desk::start(HAIP);
     let holder = samples::holder_key(idgate_testkit::keys::Curve::P256);
     let mut full = holder.public_jwk();
@@ -34,7 +34,7 @@ fn the_holders_key_is_taken_with_and_without_members_beside_its_coordinates() {
 }
 
 #[test]
-fn a_request_is_fetched_by_post_with_the_wallets_nonce_in_it() {
+fn a_request_fetched_by_post_has_the_wallet_nonce() {
     for variant in VARIANTS.into_iter().filter(|one| one.prefix != Prefix::RedirectUri) {
         let installation = variant.installation().with("IDGATE_REQUEST_URI_METHOD", "post");
         let mut desk = Desk::start_on(installation, variant);
@@ -53,7 +53,7 @@ fn a_request_is_fetched_by_post_with_the_wallets_nonce_in_it() {
 }
 
 #[test]
-fn a_request_that_is_fetched_twice_is_the_same_and_another_session_has_another_key() {
+fn fetching_a_request_twice_gives_the_same_parameters() {
     let mut desk = Desk::start(HAIP);
     let created = desk.create(BOTH);
     let (first, second) = (desk.request(&created, BOTH), desk.request(&created, BOTH));
@@ -72,7 +72,7 @@ fn a_request_that_is_fetched_twice_is_the_same_and_another_session_has_another_k
 }
 
 #[test]
-fn no_part_of_an_encrypted_answers_header_means_anything_beyond_the_key() {
+fn an_encrypted_answer_with_a_random_apv_is_accepted() {
     let mut desk = Desk::start(HAIP);
     let created = desk.create(SD_JWT_VC);
     let asked = desk.request(&created, SD_JWT_VC);

@@ -52,7 +52,7 @@ impl Desk {
 }
 
 #[test]
-fn a_wallet_of_each_generation_answers_through_its_own_link() {
+fn draft_and_1_0_wallets_answer_through_their_own_links() {
     let mut desk = Desk::of_two_profiles();
     for formats in [SD_JWT_VC, MDOC, BOTH] {
         let created = desk.create_in_both(formats);
@@ -78,7 +78,7 @@ fn a_wallet_of_each_generation_answers_through_its_own_link() {
 }
 
 #[test]
-fn haip_by_reference_beside_a_draft_by_value() {
+fn a_session_can_have_haip_by_reference_and_draft_by_value() {
     let mut desk = Desk::with_drafts_by_value();
     for formats in [SD_JWT_VC, MDOC] {
         for by_draft in [false, true] {

@@ -107,7 +107,7 @@ fn outcome(desk: &mut Desk, formats: &[Format], forgery: Forgery) -> (u16, Strin
 }
 
 #[test]
-fn the_answer_to_another_session_settles_nothing() {
+fn an_answer_to_another_session_settles_nothing() {
     for variant in [v1(Prefix::RedirectUri, false), HAIP] {
         let mut desk = Desk::start(variant);
         let [mine, other] = [(); 2].map(|()| desk.create(SD_JWT_VC));
@@ -122,7 +122,7 @@ fn the_answer_to_another_session_settles_nothing() {
 }
 
 #[test]
-fn of_two_credentials_the_failure_of_one_refuses_both() {
+fn if_one_of_two_credentials_fails_both_are_rejected() {
     let mut desk = Desk::start(HAIP);
     for (forgery, reason) in [
         (Forgery::Nonce, "nonce_mismatch"),

@@ -47,7 +47,7 @@ fn take_with(browser: &mut Browser, keys: &[&str]) -> Response {
 }
 
 #[test]
-fn a_page_whose_reply_was_lost_is_taken_again_with_the_same_key_and_with_no_other() {
+fn a_page_can_be_taken_again_only_with_the_same_key() {
     let gateway = Gateway::trusting(installation().with("IDGATE_LOG", "trace"), &sample_trust());
     let created = gateway.tenant().create(&request());
     let mut browser = Browser::new(&gateway, &created);
@@ -76,7 +76,7 @@ fn a_page_whose_reply_was_lost_is_taken_again_with_the_same_key_and_with_no_othe
 }
 
 #[test]
-fn a_key_that_no_gateway_would_have_made_takes_nothing() {
+fn a_malformed_page_key_takes_no_page() {
     let (gateway, _, created, mut browser) = opened(&request());
     for keys in [
         &[""][..],
@@ -97,7 +97,7 @@ fn a_key_that_no_gateway_would_have_made_takes_nothing() {
 }
 
 #[test]
-fn the_cookie_is_bound_to_host_and_page_and_hidden_from_scripts() {
+fn the_cookie_is_host_only_page_only_and_http_only() {
     let (gateway, mut tenant, _, mut browser) = opened(&request());
     let taken = browser.post("/take").expect_status(200);
     let cookie = taken.header("set-cookie").unwrap();
@@ -129,7 +129,7 @@ fn the_cookie_is_bound_to_host_and_page_and_hidden_from_scripts() {
 }
 
 #[test]
-fn without_a_script_a_button_takes_the_page_and_leads_back_to_it() {
+fn without_javascript_a_button_takes_the_page() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request());
     let page = browser.page();
     assert!(page.contains("<noscript>") && page.contains("href=\"openid4vp://"), "{page}");
@@ -151,7 +151,7 @@ fn without_a_script_a_button_takes_the_page_and_leads_back_to_it() {
 
 /// A stranger with the address could wait until the person has answered, and then be taken for the person.
 #[test]
-fn a_settled_page_that_nobody_has_taken_gives_no_code() {
+fn a_settled_page_without_a_browser_gives_no_code() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request());
     tenant.post_answer(&created.id, &form(&sample_wallet(), &created)).expect_status(200);
     browser.take();
@@ -186,7 +186,7 @@ fn the_browser_of_the_page_brings_back_the_code_that_the_tenant_reads() {
 }
 
 #[test]
-fn without_a_way_back_there_is_no_code() {
+fn without_a_redirect_uri_there_is_no_response_code() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request_for(&["given_name"]));
     browser.take();
     tenant.post_answer(&created.id, &form(&sample_wallet(), &created)).expect_status(200);

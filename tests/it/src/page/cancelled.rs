@@ -62,7 +62,7 @@ fn a_person_ends_the_session_and_the_tenant_sees_it() {
 }
 
 #[test]
-fn a_page_that_no_browser_has_is_bound_and_cancelled_in_one_step() {
+fn cancelling_binds_a_free_page_in_the_same_step() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request());
     browser.page();
     let led = browser.cancels().expect_status(303);
@@ -74,7 +74,7 @@ fn a_page_that_no_browser_has_is_bound_and_cancelled_in_one_step() {
 }
 
 #[test]
-fn another_browser_and_another_site_cancel_nothing() {
+fn another_browser_or_site_cannot_cancel() {
     let (gateway, mut tenant, created, mut browser) = opened(&request());
     browser.take();
     let mut other = Browser::new(&gateway, &created);
@@ -100,7 +100,7 @@ fn another_browser_and_another_site_cancel_nothing() {
 }
 
 #[test]
-fn a_settled_session_stays_as_it_is() {
+fn a_settled_session_cannot_be_cancelled() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request());
     browser.take();
     tenant.post_answer(&created.id, &form(&sample_wallet(), &created)).expect_status(200);
@@ -113,7 +113,7 @@ fn a_settled_session_stays_as_it_is() {
 }
 
 #[test]
-fn a_cancel_is_limited_as_the_page_is() {
+fn cancel_requests_share_the_pages_rate_limit() {
     let (gateway, created, mut browser) = exhausted();
     assert_eq!(browser.cancels().status, 429);
     assert_eq!(gateway.tenant().read(&created.id)["status"], "PENDING");
@@ -203,7 +203,7 @@ fn the_key_of_a_cancelled_session_is_erased() {
 
 /// It could not read a session that ended so, and it would show another state than its neighbour.
 #[test]
-fn while_an_older_gateway_shares_the_database_nothing_is_cancelled_or_shown_as_fetched() {
+fn an_older_node_disables_cancel_and_the_fetched_state() {
     let Some((cluster, url)) = stores::cluster().zip(stores::migrated()) else { return };
     let installation = Installation::on(&url).with("IDGATE_PAGE", "on");
     let installation = installation.with("OID4VP_REQUEST_MODE", "jar");

@@ -33,7 +33,7 @@ fn answer(browser: &mut Browser, body: &Value) -> Response {
 }
 
 #[test]
-fn a_page_asks_its_browser_and_brings_back_what_it_got() {
+fn a_page_asks_its_browser_and_posts_the_answer() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     for same_device in [false, true] {
@@ -62,7 +62,7 @@ fn a_page_asks_its_browser_and_brings_back_what_it_got() {
 }
 
 #[test]
-fn by_reference_a_session_is_created_until_its_page_asks_or_answers() {
+fn a_by_reference_session_stays_created_until_its_page_asks_or_answers() {
     let installation = installation().with("IDGATE_PROFILES", "1.0,draft");
     let installation = installation.with("OID4VP_REQUEST_MODE", "jar");
     let gateway = Gateway::trusting(installation.with("IDGATE_DC_API", "signed"), &sample_trust());
@@ -90,7 +90,7 @@ fn by_reference_a_session_is_created_until_its_page_asks_or_answers() {
 }
 
 #[test]
-fn who_does_not_have_the_page_neither_asks_nor_answers() {
+fn only_the_browser_that_has_the_page_asks_and_answers() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -113,7 +113,7 @@ fn who_does_not_have_the_page_neither_asks_nor_answers() {
 }
 
 #[test]
-fn a_copied_page_gets_an_answer_that_is_refused() {
+fn an_answer_from_a_copied_page_is_rejected() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -127,7 +127,7 @@ fn a_copied_page_gets_an_answer_that_is_refused() {
 }
 
 #[test]
-fn what_is_not_an_answer_changes_nothing_and_a_decline_ends_it() {
+fn an_invalid_answer_changes_nothing_and_a_decline_ends_the_session() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -165,7 +165,7 @@ fn what_is_not_an_answer_gives_no_code_to_the_browser_that_sent_it() {
 }
 
 #[test]
-fn a_session_of_drafts_has_no_dialogue() {
+fn a_draft_session_has_no_browser_dialogue() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let mut request = request();
@@ -210,7 +210,7 @@ fn a_page_brings_back_six_answers_a_minute_and_none_that_is_oversized() {
 }
 
 #[test]
-fn what_a_stranger_sends_is_not_read_and_does_not_count() {
+fn answers_from_other_browsers_are_not_read_or_counted() {
     let gateway = limited();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());

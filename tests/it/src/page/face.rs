@@ -46,7 +46,7 @@ fn an_accent_becomes_a_style_that_can_be_read_and_nothing_else_of_the_clients() 
 }
 
 #[test]
-fn the_page_names_who_runs_it_and_leads_to_privacy_and_help() {
+fn the_page_names_the_operator_and_links_to_privacy_and_help() {
     let gateway = run_by(&[
         ("IDGATE_OPERATOR_NAME", "Hafen <ID> GmbH"),
         ("IDGATE_OPERATOR_PRIVACY_URL", "https://hafen.example/privacy"),
@@ -119,7 +119,7 @@ fn a_person_can_try_again_where_the_tenant_says_and_without_a_code() {
 }
 
 #[test]
-fn every_end_without_a_receipt_can_be_tried_again_in_the_browser_that_has_the_page() {
+fn the_pages_browser_can_retry_after_every_unverified_end() {
     let gateway = Gateway::trusting(installation().with_machine(), &sample_trust());
     let mut tenant = gateway.tenant();
     let again = "https://shop.example/again";
@@ -159,7 +159,7 @@ fn every_end_without_a_receipt_can_be_tried_again_in_the_browser_that_has_the_pa
 }
 
 #[test]
-fn an_address_to_try_again_needs_a_page() {
+fn retry_uri_needs_a_page() {
     let gateway = Gateway::start();
     let mut request = request();
     request["retry_uri"] = json!("https://shop.example/again");
@@ -170,7 +170,7 @@ fn an_address_to_try_again_needs_a_page() {
 }
 
 #[test]
-fn an_operator_that_cannot_be_shown_stops_the_start() {
+fn serve_refuses_invalid_operator_names_and_links() {
     for (name, value) in [
         ("IDGATE_OPERATOR_NAME", "\u{7}"),
         ("IDGATE_OPERATOR_PRIVACY_URL", "http://hafen.example"),

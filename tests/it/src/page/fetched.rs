@@ -14,7 +14,7 @@ pub(super) fn address(gateway: &Gateway, browser: &mut Browser) -> String {
 }
 
 #[test]
-fn a_page_says_that_a_wallet_has_the_request_once_one_has_fetched_it() {
+fn the_page_shows_fetched_once_a_wallet_has_the_request() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -46,7 +46,7 @@ fn a_page_says_that_a_wallet_has_the_request_once_one_has_fetched_it() {
 }
 
 #[test]
-fn what_a_page_waits_for_includes_the_fetch() {
+fn long_polling_reports_the_fetch() {
     let gateway = Gateway::trusting(
         installation().with("OID4VP_REQUEST_MODE", "jar").with_machine(),
         &sample_trust(),
@@ -66,7 +66,7 @@ fn what_a_page_waits_for_includes_the_fetch() {
 }
 
 #[test]
-fn a_page_by_value_stays_as_it_is() {
+fn a_by_value_page_has_no_fetched_state() {
     let (_gateway, _, created, mut browser) = opened(&request());
     browser.page();
     browser.take();

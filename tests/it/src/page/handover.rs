@@ -189,7 +189,7 @@ fn opening_a_code_changes_nothing_and_shows_no_claim_and_no_session() {
 }
 
 #[test]
-fn a_phone_takes_the_page_over_and_the_computer_follows() {
+fn a_phone_takes_over_the_page_and_the_computer_shows_it() {
     let (gateway, mut tenant, created, mut computer) = on_computer();
     let mut phone = Browser::new(&gateway, &created);
     let led = phone.takes_over(&computer.code()).expect_status(303);
@@ -233,7 +233,7 @@ fn a_phone_takes_the_page_over_and_the_computer_follows() {
 }
 
 #[test]
-fn what_a_page_waits_for_includes_the_handover_and_the_way_back() {
+fn long_polling_reports_the_handover_and_the_return() {
     let (gateway, _, created, mut computer) = on_computer();
     let waiting = |browser: &mut Browser, seen: &str| {
         let state = Request::get(format!("{}/state?seen={seen}", browser.path));
@@ -271,7 +271,7 @@ fn it_comes_back_to_the_computer_and_goes_again() {
 }
 
 #[test]
-fn a_button_that_is_pressed_twice_takes_the_page_once() {
+fn pressing_the_handover_button_twice_takes_the_page_once() {
     let (gateway, _, created, mut computer) = on_computer();
     let mut phone = Browser::new(&gateway, &created);
     let page = text(phone.scans(&computer.code()).expect_status(200));
@@ -285,7 +285,7 @@ fn a_button_that_is_pressed_twice_takes_the_page_once() {
 }
 
 #[test]
-fn a_person_chooses_the_language_before_the_button_is_pressed() {
+fn the_handover_page_offers_the_language_choice() {
     let (gateway, _, created, mut computer) = on_computer();
     let mut phone = Browser::new(&gateway, &created);
     let page = text(phone.scans(&computer.code()).expect_status(200));
@@ -301,7 +301,7 @@ fn a_person_chooses_the_language_before_the_button_is_pressed() {
 }
 
 #[test]
-fn a_page_with_a_code_for_phones_keeps_to_its_budget() {
+fn a_page_with_a_handover_code_stays_within_its_size_budget() {
     let (_gateway, _, _, mut computer) = by_reference();
     let shared = ["/v/page.js", "/v/page.css", "/v/icon.svg"];
     let shared = shared.map(|path| computer.send(Request::get(path)).expect_status(200).body.len());

@@ -45,7 +45,7 @@ fn strangers_who_know_the_address_do_not_lock_out_the_browser_that_has_the_page(
 }
 
 #[test]
-fn the_browser_that_has_the_page_has_60_requests_a_minute_of_its_own() {
+fn the_pages_browser_has_its_own_60_requests_a_minute() {
     let (gateway, created) = limited();
     let mut own = Browser::new(&gateway, &created);
     own.take();
@@ -61,7 +61,7 @@ fn the_browser_that_has_the_page_has_60_requests_a_minute_of_its_own() {
 }
 
 #[test]
-fn a_cookie_or_key_that_is_not_the_pages_counts_as_none() {
+fn a_foreign_cookie_or_key_counts_as_none() {
     let (gateway, created) = limited();
     let mut own = Browser::new(&gateway, &created);
     own.take();
@@ -84,7 +84,7 @@ fn a_cookie_or_key_that_is_not_the_pages_counts_as_none() {
 }
 
 #[test]
-fn a_browser_whose_reply_was_lost_takes_its_page_again_whatever_strangers_do() {
+fn other_browsers_do_not_keep_a_page_from_being_retaken() {
     let (gateway, created) = limited();
     let mut own = Browser::new(&gateway, &created);
     let key = "Ab0123456789abcdefghi1";
@@ -99,7 +99,7 @@ fn a_browser_whose_reply_was_lost_takes_its_page_again_whatever_strangers_do() {
 }
 
 #[test]
-fn a_page_that_nobody_has_yet_is_limited_whatever_is_shown() {
+fn a_free_page_is_limited_whatever_cookie_is_sent() {
     let (gateway, created) = limited();
     let mut browser = Browser::new(&gateway, &created);
     browser.cookie = Some("theme=dark".into());
@@ -194,7 +194,7 @@ fn answers_that_prove_nothing_hold_no_wallet_back() {
 }
 
 #[test]
-fn strangers_of_one_network_keep_no_other_from_taking_a_page() {
+fn one_network_cannot_keep_others_from_taking_a_page() {
     let (gateway, created) = limited();
     let mut stranger = Browser::new(&gateway, &created);
     stranger.http = Http::from(gateway.server.address, STRANGER);

@@ -9,7 +9,7 @@ fn asking(purpose: Value) -> Value {
 }
 
 #[test]
-fn the_page_shows_why_the_client_asks_as_the_words_of_the_client() {
+fn the_page_quotes_the_clients_purpose() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let purpose = json!({ "en": "To open <b>your</b> account", "de": "Für Ihr Konto" });
@@ -30,7 +30,7 @@ fn the_page_shows_why_the_client_asks_as_the_words_of_the_client() {
 }
 
 #[test]
-fn a_purpose_is_taken_in_every_language_of_pages() {
+fn a_purpose_is_accepted_in_every_page_language() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -50,7 +50,7 @@ fn a_purpose_is_taken_in_every_language_of_pages() {
 }
 
 #[test]
-fn a_purpose_without_english_or_in_another_language_is_refused() {
+fn a_purpose_without_english_or_in_an_unknown_language_is_rejected() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     for (purpose, code) in [
@@ -65,7 +65,7 @@ fn a_purpose_without_english_or_in_another_language_is_refused() {
 }
 
 #[test]
-fn without_pages_a_purpose_is_refused() {
+fn without_pages_a_purpose_is_rejected() {
     let gateway = Gateway::trusting(installation().with("IDGATE_PAGE", "off"), &sample_trust());
     let refused = gateway.tenant().post_session(&asking(json!({ "en": "a" })));
     refused.expect_error(400, "invalid_request");

@@ -28,7 +28,7 @@ fn shown(browser: &mut Browser) -> String {
 }
 
 #[test]
-fn an_address_without_a_fresh_part_is_404_once_the_page_is_open() {
+fn an_address_without_the_turning_part_is_404_once_the_page_is_open() {
     let gateway = gateway("on");
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -99,7 +99,7 @@ fn a_photographed_code_is_refused_after_15_s_and_who_followed_it_in_time_is_not(
 }
 
 #[test]
-fn switched_off_it_does_not_turn() {
+fn with_turning_off_the_code_stays_the_same() {
     let gateway = gateway("off");
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -111,7 +111,7 @@ fn switched_off_it_does_not_turn() {
 }
 
 #[test]
-fn a_request_by_value_does_not_turn() {
+fn the_code_of_a_by_value_request_does_not_turn() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request());
     browser.page();
     assert_eq!(members(&browser.get("/state").json()), ["left_ms", "state"]);
@@ -120,7 +120,7 @@ fn a_request_by_value_does_not_turn() {
 }
 
 #[test]
-fn without_a_script_no_code_is_shown_for_longer_than_it_is_good() {
+fn without_javascript_no_code_is_shown_after_it_expires() {
     for (turning, seconds) in [("on", 5), ("off", 10)] {
         let gateway = gateway(turning);
         let created = gateway.tenant().create(&request());

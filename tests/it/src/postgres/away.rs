@@ -43,7 +43,7 @@ fn answer(tenant: &mut Tenant, created: &Created) -> Response {
 }
 
 #[test]
-fn a_cut_off_database_is_503_within_2_seconds_and_the_session_stays() {
+fn an_unreachable_database_is_503_within_2_seconds() {
     let Some(far) = Far::start() else { return };
     let mut tenant = far.gateway.tenant();
     let request = request_for(&["given_name"]);
@@ -66,7 +66,7 @@ fn a_cut_off_database_is_503_within_2_seconds_and_the_session_stays() {
 }
 
 #[test]
-fn a_commit_whose_answer_was_lost_is_answered_as_it_ended() {
+fn a_commit_with_a_lost_acknowledgement_is_answered_correctly() {
     let Some(far) = Far::start() else { return };
     let mut tenant = far.gateway.tenant();
     far.proxy.lose_the_next_commit();

@@ -44,7 +44,7 @@ fn of_64_answers_at_once_over_three_nodes_exactly_one_is_a_200() {
 
 /// Whichever node is asked first, there is one session, and both say the same of it.
 #[test]
-fn of_requests_under_one_idempotency_key_at_once_on_two_nodes_one_makes_a_session() {
+fn concurrent_requests_with_one_idempotency_key_create_one_session_over_two_nodes() {
     let Some(nodes) = Nodes::start(2) else { return };
     let body = request_for(&["given_name"]);
     for round in 0..sessions() {

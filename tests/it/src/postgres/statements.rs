@@ -154,7 +154,7 @@ fn each_use_case_is_one_transaction_or_statement_and_asks_no_more_than_it_did() 
 
 /// Each word of changes wakes every node: none follows another within 20 ms.
 #[test]
-fn changes_that_follow_one_another_are_told_to_other_nodes_together() {
+fn changes_in_quick_succession_are_announced_together() {
     const THREADS: usize = 4;
     // Fewer changes than go into one notification.
     const EACH: usize = 5;

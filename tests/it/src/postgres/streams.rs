@@ -28,7 +28,7 @@ fn statuses(messages: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_stream_says_the_same_whichever_node_it_is_at_and_whether_or_not_that_node_is_told() {
+fn a_stream_is_the_same_on_every_node_even_without_notifications() {
     let Some(nodes) = Nodes::start(2) else { return };
     let [here, there]: [SocketAddr; 2] = nodes.addresses().try_into().unwrap();
     let key = &nodes.client.api_key;
@@ -54,7 +54,7 @@ fn a_stream_says_the_same_whichever_node_it_is_at_and_whether_or_not_that_node_i
 }
 
 #[test]
-fn each_node_says_how_its_own_connections_are_used() {
+fn each_node_reports_its_connection_pool() {
     let Some(nodes) = Nodes::start(2) else { return };
     let installation = &nodes.nodes[0].installation;
     let token = installation.run_json(&["admin-token", "create", "--json"]);

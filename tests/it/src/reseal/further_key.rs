@@ -17,7 +17,7 @@ fn in_a_directory_a_key_that_seals_nothing_yet_can_be_taken_away() {
 }
 
 #[test]
-fn in_a_database_a_key_that_seals_nothing_yet_can_be_taken_away() {
+fn in_a_database_an_unused_key_can_be_removed() {
     let Some(database) = stores::migrated() else { return };
     let cluster = stores::cluster().unwrap();
     taken_away(Stage::set(Installation::on(&database)), |sql| {
@@ -77,12 +77,12 @@ fn taken_away(mut stage: Stage, run_sql: impl Fn(&str)) {
 
 /// A start that makes the gateway's signing key seals it, even where the start is refused then.
 #[test]
-fn in_a_directory_a_key_that_seals_the_signing_key_is_asked_for() {
+fn in_a_directory_a_key_that_seals_the_signing_key_is_required() {
     signing_key_sealed(Installation::in_directory());
 }
 
 #[test]
-fn in_a_database_a_key_that_seals_the_signing_key_is_asked_for() {
+fn in_a_database_a_key_that_seals_the_signing_key_is_required() {
     let Some(database) = stores::migrated() else { return };
     signing_key_sealed(Installation::on(&database));
 }

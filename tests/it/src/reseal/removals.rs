@@ -39,7 +39,7 @@ fn expect_known_after_a_reseal(mut installation: Installation, mut store: Box<Op
 }
 
 #[test]
-fn in_a_directory_what_was_removed_of_the_log_is_known_after_a_reseal() {
+fn in_a_directory_removal_records_verify_after_a_reseal() {
     let mut installation = Installation::in_directory();
     only(&mut installation, OLD);
     let key = InstanceKey::parse(OLD).unwrap();
@@ -48,7 +48,7 @@ fn in_a_directory_what_was_removed_of_the_log_is_known_after_a_reseal() {
 }
 
 #[test]
-fn in_a_database_what_was_removed_of_the_log_is_known_after_a_reseal() {
+fn in_a_database_removal_records_verify_after_a_reseal() {
     let Some(database) = stores::migrated() else { return };
     let key = InstanceKey::parse(OLD).unwrap();
     let store = OperatorStore::connect(&Address::parse(&database).unwrap(), &key).unwrap();

@@ -39,7 +39,7 @@ fn each_button_does_what_it_says_in_every_profile_and_format() {
 }
 
 #[test]
-fn the_page_lists_sessions_with_a_button_for_each_deed_and_says_what_came_of_it() {
+fn the_console_lists_sessions_with_actions_and_their_outcome() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     let made = tenant.create(&request("vc+sd-jwt", ISSUER, "1.0"));
@@ -72,7 +72,7 @@ fn the_page_lists_sessions_with_a_button_for_each_deed_and_says_what_came_of_it(
 }
 
 #[test]
-fn a_link_of_any_gateway_on_this_machine_is_answered_on_the_page_and_none_elsewhere() {
+fn the_console_only_answers_links_of_gateways_on_this_machine() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     let made = tenant.create(&request("mso_mdoc", IACA, "1.0"));
@@ -85,7 +85,7 @@ fn a_link_of_any_gateway_on_this_machine_is_answered_on_the_page_and_none_elsewh
 }
 
 #[test]
-fn the_shell_does_the_same_and_says_when_a_gateway_does_what_it_should_not() {
+fn the_wallet_command_answers_and_reports_gateway_faults() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     for (deed, expected) in BUTTONS {
@@ -106,7 +106,7 @@ fn the_shell_does_the_same_and_says_when_a_gateway_does_what_it_should_not() {
 }
 
 #[test]
-fn the_shell_answers_gateways_of_this_machine_alone() {
+fn the_wallet_command_only_answers_gateways_on_this_machine() {
     let sandbox = Sandbox::start();
     for (uri, why) in [
         (
@@ -132,7 +132,7 @@ fn the_shell_answers_gateways_of_this_machine_alone() {
 }
 
 #[test]
-fn options_of_the_sandbox_itself_are_not_for_its_wallet() {
+fn the_wallet_command_rejects_options_of_the_sandbox() {
     let installation = Installation::in_directory();
     let refused = installation.run(&["sandbox", "--name", "laptop", "wallet", "openid4vp://?x=y"]);
     assert_eq!(refused.code, 2, "{refused:?}");
@@ -142,7 +142,7 @@ fn options_of_the_sandbox_itself_are_not_for_its_wallet() {
 
 /// What the demo invites to.
 #[test]
-fn the_wallet_of_the_shell_answers_the_gateway_of_the_demo() {
+fn the_wallet_command_answers_the_demos_gateway() {
     let installation = Installation::in_directory();
     let empty = tempfile::TempDir::new().unwrap();
     let mut demo = installation.command(&["demo"]);
@@ -168,7 +168,7 @@ fn the_wallet_of_the_shell_answers_the_gateway_of_the_demo() {
 }
 
 #[test]
-fn without_a_sandbox_the_shell_has_what_the_demo_trusts() {
+fn without_a_sandbox_the_wallet_command_has_the_demos_credentials() {
     let gateway = Gateway::start();
     let empty = tempfile::TempDir::new().unwrap();
     let mut tenant = gateway.tenant();

@@ -22,7 +22,7 @@ fn openssl(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn openssl_and_curl_accept_the_https_by_the_cas_whose_fingerprints_are_told() {
+fn openssl_and_curl_accept_https_with_the_printed_ca() {
     let sandbox = Sandbox::with(&["--lan=127.0.0.2", "--name", "laptop.example"]);
     let installed = |path: &str, name: &str| {
         let file = sandbox.installation.file(name, sandbox.get(path).body);

@@ -37,7 +37,7 @@ fn a_gateways_own_folder_is_not_made_a_sandbox() {
 }
 
 #[test]
-fn the_keys_are_shown_once_and_the_folder_stays_the_same_sandbox() {
+fn keys_are_printed_once_and_the_folder_is_reused() {
     let kept = tempfile::TempDir::new().unwrap();
     let folder = kept.path().join("sandbox");
     let flags = ["--data-dir", folder.to_str().unwrap()];
@@ -59,7 +59,7 @@ fn the_keys_are_shown_once_and_the_folder_stays_the_same_sandbox() {
 }
 
 #[test]
-fn a_first_start_that_fails_half_way_can_be_made_again() {
+fn a_failed_first_start_can_be_repeated() {
     let parent = tempfile::TempDir::new().unwrap();
     let folder = parent.path().join("sandbox");
     let flags = ["--data-dir", folder.to_str().unwrap()];
@@ -95,7 +95,7 @@ fn endpoint(sandbox: &Sandbox, api_key: &str, put: Option<&str>) -> String {
 }
 
 #[test]
-fn its_own_receiver_follows_its_port_and_the_one_of_a_developer_stays() {
+fn the_sandbox_receiver_follows_its_port_and_a_developers_endpoint_stays() {
     let parent = tempfile::TempDir::new().unwrap();
     let folder = parent.path().join("sandbox");
     let flags = ["--data-dir", folder.to_str().unwrap()];
@@ -173,7 +173,7 @@ fn no_gateway_in_production_or_staging_serves_its_folder() {
 
 /// From there any gateway would serve it.
 #[test]
-fn its_folder_is_not_copied_into_a_database() {
+fn a_sandbox_folder_cannot_be_copied_into_a_database() {
     let Some(database) = stores::migrated() else { return };
     let parent = tempfile::TempDir::new().unwrap();
     let folder = parent.path().join("sandbox");
@@ -187,7 +187,7 @@ fn its_folder_is_not_copied_into_a_database() {
 }
 
 #[test]
-fn the_roots_that_the_operator_named_are_trusted_as_well() {
+fn roots_added_by_the_operator_are_trusted_as_well() {
     let parent = tempfile::TempDir::new().unwrap();
     let folder = parent.path().join("sandbox");
     let installation = Installation::in_directory();

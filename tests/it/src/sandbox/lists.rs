@@ -124,7 +124,7 @@ fn results_name_the_provider_by_the_list() {
 }
 
 #[test]
-fn a_provider_that_is_not_there_changes_no_list() {
+fn withdrawing_an_unknown_provider_changes_no_list() {
     let sandbox = Sandbox::start();
     let before = sandbox.get("/lists/pid.jwt").body;
     sandbox.press("/providers", &[("provider", "nowhere"), ("listed", "false")]);

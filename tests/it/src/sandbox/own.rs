@@ -28,7 +28,7 @@ fn it_does_not_start_in_production_or_staging() {
 }
 
 #[test]
-fn its_own_listeners_and_its_gateway_are_on_loopback_alone() {
+fn sandbox_listeners_are_on_loopback_only() {
     for (flags, code, why) in [
         (&["--page-listen", "0.0.0.0:0"][..], 2, "is not loopback"),
         (&["--https-listen", "192.0.2.1:8443"], 2, "is not loopback"),
@@ -107,7 +107,7 @@ fn the_page_answers_to_its_own_name_and_takes_no_form_of_another_page() {
 
 /// Ends it as service managers, Ctrl-C and a terminal that closes do.
 #[test]
-fn it_leaves_nothing_behind() {
+fn the_sandbox_leaves_nothing_behind() {
     for signal in ["-TERM", "-INT", "-HUP"] {
         if signal == "-HUP" && outlives_terminals() {
             eprintln!("skipped: these tests were begun so that they outlive their terminal");
@@ -125,7 +125,7 @@ fn it_leaves_nothing_behind() {
 
 /// A developer's own service under a name that no review is spared.
 #[test]
-fn a_webhook_that_is_held_shows_on_the_page_and_its_button_or_command_sends_it() {
+fn a_held_webhook_shows_on_the_console_and_can_be_approved() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     let key = tenant.api_key.clone();
@@ -166,7 +166,7 @@ fn a_webhook_that_is_held_shows_on_the_page_and_its_button_or_command_sends_it()
 }
 
 #[test]
-fn webhooks_arrive_and_only_what_the_signing_secret_made_is_believed() {
+fn webhooks_arrive_and_forged_ones_are_rejected() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     let made = tenant.create(&request("mso_mdoc", "https://iaca.example", "draft"));
@@ -287,7 +287,7 @@ fn on_the_lan_links_lead_to_its_https_which_has_the_gateway_and_not_the_page() {
 }
 
 #[test]
-fn who_comes_by_its_https_is_nobody_else_whatever_it_says() {
+fn requests_by_sandbox_https_cannot_forge_their_address() {
     let installation = Installation::in_directory()
         .with("IDGATE_RATE_LIMITS", "on")
         .with("IDGATE_TRUSTED_PROXIES", "127.0.0.0/8")
@@ -347,7 +347,7 @@ fn commands_of_developers_find_the_sandbox_that_runs_and_say_so() {
 }
 
 #[test]
-fn two_sandboxes_that_run_are_an_error_that_names_both() {
+fn two_running_sandboxes_are_an_error_that_names_both() {
     let first = Sandbox::start();
     let mut second = command(&first.installation, &first.temporary, &["--listen", "127.0.0.1:0"]);
     let mut second = second.stdout(std::process::Stdio::piped()).spawn().unwrap();
@@ -368,7 +368,7 @@ fn two_sandboxes_that_run_are_an_error_that_names_both() {
 }
 
 #[test]
-fn the_wallet_says_whose_credentials_it_shows_and_has_the_samples_of_the_documentation() {
+fn the_wallet_command_names_its_holder_and_has_the_documented_samples() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     let made = tenant.create(&request("vc+sd-jwt", "https://issuer.example", "1.0"));
@@ -385,7 +385,7 @@ fn the_wallet_says_whose_credentials_it_shows_and_has_the_samples_of_the_documen
 }
 
 #[test]
-fn a_data_directory_of_the_environment_is_not_used_and_it_says_so() {
+fn the_sandbox_ignores_idgate_data_dir_and_says_so() {
     let sandbox = Sandbox::start();
     let temporary = tempfile::TempDir::new().unwrap();
     let named = tempfile::TempDir::new().unwrap();

@@ -220,7 +220,7 @@ fn every_sample_goes_from_offer_to_verified_and_withdrawn_it_is_revoked() {
 }
 
 #[test]
-fn the_page_makes_offers_and_its_button_withdraws_what_a_phone_has() {
+fn the_console_creates_offers_and_withdraws_issued_credentials() {
     let sandbox = Sandbox::start();
     sandbox.press("/offers", &[("type", "pid"), ("tx_code", "true")]);
     let page = sandbox.get("/receive").body;
@@ -237,7 +237,7 @@ fn the_page_makes_offers_and_its_button_withdraws_what_a_phone_has() {
 }
 
 #[test]
-fn bodies_over_the_bound_are_refused_and_what_a_wallet_asked_is_in_the_offers_state() {
+fn oversized_issuer_requests_are_rejected_and_offers_show_their_state() {
     let sandbox = Sandbox::start();
     let phone = Phone::scan(&sandbox, &["pid"]);
     let token = json_of(phone.redeem(&[]), 200);
@@ -257,7 +257,7 @@ fn bodies_over_the_bound_are_refused_and_what_a_wallet_asked_is_in_the_offers_st
 }
 
 #[test]
-fn the_attested_issuer_serves_a_wallet_whose_key_is_attested_and_no_other() {
+fn the_attested_issuer_serves_only_attested_keys() {
     let sandbox = Sandbox::start();
     let phone = Phone::scan(&sandbox, &["mdl", "--attested", "--haip"]);
     let issuer = phone.issuer.clone();
@@ -291,7 +291,7 @@ fn the_attested_issuer_serves_a_wallet_whose_key_is_attested_and_no_other() {
 }
 
 #[test]
-fn serve_has_no_issuer() {
+fn serve_has_no_sample_issuer() {
     let gateway = Gateway::start();
     for (method, paths) in [
         (
@@ -314,7 +314,7 @@ fn serve_has_no_issuer() {
 }
 
 #[test]
-fn an_offer_needs_a_sandbox_that_runs_and_a_sample_that_there_is() {
+fn an_offer_needs_a_running_sandbox_and_a_known_sample() {
     let installation = Installation::in_directory();
     let temporary = tempfile::TempDir::new().unwrap();
     let offer = |arguments: &[&str]| {

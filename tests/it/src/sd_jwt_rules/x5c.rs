@@ -77,7 +77,7 @@ fn pinned(signer: &Identity) -> PinnedSigner {
 }
 
 #[test]
-fn the_key_of_the_first_certificate_verifies_what_leads_to_a_root() {
+fn the_leafs_key_verifies_a_chain_to_a_root() {
     for curve in Curve::ALL {
         let certified = Certified::on(curve);
         let verified = accepted(certified.with(&[&certified.signer.der]));
@@ -107,7 +107,7 @@ fn the_issuer_is_the_subject_of_the_certificate_when_iss_is_absent() {
 }
 
 #[test]
-fn iss_is_equal_to_the_one_that_the_entry_names() {
+fn iss_must_equal_the_iss_of_the_entry() {
     let mut certified = Certified::new();
     let other = |certified: &Certified| {
         let credential = certified.case.credential().plain("iss", "https://other.example");
@@ -132,7 +132,7 @@ fn intermediates_lead_to_the_root_in_any_order() {
 }
 
 #[test]
-fn path_lengths_are_heeded() {
+fn path_length_constraints_are_enforced() {
     let mut certified = Certified::new();
     let limited = certified.root.builder.clone().set(
         x509::BASIC_CONSTRAINTS,
@@ -146,7 +146,7 @@ fn path_lengths_are_heeded() {
 }
 
 #[test]
-fn there_are_one_to_ten_certificates() {
+fn x5c_has_one_to_ten_certificates() {
     let certified = Certified::new();
     let of = |count: usize| certified.with(&vec![certified.signer.der.clone(); count]);
     malformed(of(0));
@@ -156,7 +156,7 @@ fn there_are_one_to_ten_certificates() {
 }
 
 #[test]
-fn certificates_are_in_standard_base64() {
+fn x5c_certificates_are_in_standard_base64() {
     let certified = Certified::new();
     let header = |x5c: Value| certified.present(certified.case.credential().header("x5c", x5c));
     let good = jws::x5c(&[&certified.signer.der]);
@@ -172,7 +172,7 @@ fn certificates_are_in_standard_base64() {
 }
 
 #[test]
-fn the_leaf_comes_first() {
+fn the_leaf_must_be_first() {
     let certified = Certified::new();
     let mut chain = certified.long_chain(1);
     chain.reverse();
@@ -180,7 +180,7 @@ fn the_leaf_comes_first() {
 }
 
 #[test]
-fn a_chain_that_holds_the_anchor_is_tolerated_and_not_trusted_for_it() {
+fn a_chain_may_include_the_anchor_but_is_not_trusted_for_it() {
     let mut certified = Certified::new();
     let chain = [&certified.signer.der, &certified.root.der];
     accepted(certified.with(&chain));
@@ -238,7 +238,7 @@ fn the_anchor_itself_is_self_signed_whatever_the_string_types_of_its_names() {
 }
 
 #[test]
-fn every_certificate_is_valid_now_and_without_skew() {
+fn every_certificate_must_be_valid_now_without_skew() {
     let certified = Certified::new();
     let of = |from: u64, until: u64| {
         certified.changed(|signer| {
@@ -262,7 +262,7 @@ fn every_certificate_is_valid_now_and_without_skew() {
 }
 
 #[test]
-fn an_expired_root_vouches_for_nobody() {
+fn an_expired_root_is_not_trusted() {
     let mut certified = Certified::new();
     let root = certified.root.builder.clone().with(|root| root.not_after_ms = NOW_MS - 1000);
     certified.case.trust.sd_jwt_roots = vec![anchor(&root.self_sign(&certified.root.key))];
@@ -279,7 +279,7 @@ fn a_pinned_signer_is_within_its_dates() {
 }
 
 #[test]
-fn the_signature_is_made_by_the_certificates_key() {
+fn the_signature_must_be_by_the_certificates_key() {
     let certified = Certified::new();
     let stranger = SigningKey::from_seed(Curve::P256, "stranger");
     let credential = certified.case.credential().x5c(&[&certified.signer.der]);
@@ -287,7 +287,7 @@ fn the_signature_is_made_by_the_certificates_key() {
 }
 
 #[test]
-fn alg_is_that_of_the_certificates_key_and_the_one_asked_for() {
+fn alg_must_fit_the_certificates_key_and_the_request() {
     let mut certified = Certified::new();
     for alg in ["ES384", "none", "HS256"] {
         let credential = certified.case.credential().header("alg", alg);
@@ -301,7 +301,7 @@ fn alg_is_that_of_the_certificates_key_and_the_one_asked_for() {
 }
 
 #[test]
-fn the_key_is_for_signatures() {
+fn the_leaf_key_must_be_for_signatures() {
     let certified = Certified::new();
     let usage =
         |bits| certified.changed(|own| own.set(x509::KEY_USAGE, true, x509::key_usage(bits)));
@@ -311,7 +311,7 @@ fn the_key_is_for_signatures() {
 }
 
 #[test]
-fn the_profile_of_document_signers_is_not_asked_for() {
+fn the_document_signer_profile_is_not_required_of_sd_jwt_issuers() {
     let certified = Certified::new();
     let usage = x509::ext_key_usage(&["1.2.3.4"]);
     accepted(certified.changed(|own| own.set(x509::EXT_KEY_USAGE, true, usage)));
@@ -375,7 +375,7 @@ fn a_header_with_x5c_goes_by_the_roots_and_one_without_by_the_keys() {
 }
 
 #[test]
-fn keys_in_other_members_of_the_header_are_never_looked_at() {
+fn keys_in_other_header_members_are_ignored() {
     let mut certified = Certified::new();
     let jwk = certified.case.issuer.public_jwk();
     let with = |certified: &Certified, credential: CredentialBuilder| {
@@ -398,7 +398,7 @@ fn keys_in_other_members_of_the_header_are_never_looked_at() {
 }
 
 #[test]
-fn roots_for_tests_serve_no_live_session() {
+fn test_roots_are_not_trusted_in_live_mode() {
     let mut certified = Certified::new();
     let root = certified.case.trust.sd_jwt_roots.remove(0);
     certified.case.trust.sd_jwt_roots.push(root.for_test_only());
@@ -427,7 +427,7 @@ fn roots_and_signers_with_the_mark_of_a_sandbox_serve_no_live_session() {
 }
 
 #[test]
-fn only_roots_of_the_entrys_countries_serve() {
+fn only_roots_of_the_entrys_country_are_trusted() {
     let mut certified = Certified::new();
     certified.case.trust.countries = vec!["ut".into()];
     accepted(certified.with(&[&certified.signer.der]));

@@ -97,7 +97,7 @@ fn a_collector_that_wants_to_be_asked_later_is_asked_later() {
 }
 
 #[test]
-fn what_the_collector_wants_to_be_sent_is_sent_and_shown_nowhere() {
+fn collector_headers_are_sent_and_never_printed() {
     let collector = Collector::start();
     let headers = "authorization=Bearer%20s3cret-of-it";
     let installation = Installation::new()

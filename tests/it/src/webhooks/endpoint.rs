@@ -9,7 +9,7 @@ use crate::http::Request;
 use crate::tenant::{Gateway, members, timestamp};
 
 #[test]
-fn an_endpoint_is_put_and_read_and_its_secret_shown_once() {
+fn a_webhook_secret_is_shown_once() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     endpoint(&mut tenant).expect_error(404, "not_found");
@@ -54,7 +54,7 @@ fn an_endpoint_is_put_and_read_and_its_secret_shown_once() {
 }
 
 #[test]
-fn clients_and_modes_have_their_own() {
+fn each_client_and_mode_has_its_own_endpoint() {
     let gateway = Gateway::start();
     let live = client_of(&gateway, "live", true);
     put_url(&mut gateway.tenant(), "https://test.example/").expect_status(200);
@@ -101,7 +101,7 @@ fn urls_that_may_not_be_notified_are_refused() {
 }
 
 #[test]
-fn bodies_are_strict() {
+fn endpoint_bodies_reject_unknown_members() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let url = "https://shop.example/";
@@ -126,7 +126,7 @@ fn bodies_are_strict() {
 }
 
 #[test]
-fn what_the_operator_allows_is_allowed_and_the_gateway_itself_never() {
+fn allowed_ranges_can_be_notified_but_never_the_gateway_itself() {
     let gateway = Gateway::start_on(permissive());
     let live = client_of(&gateway, "live", true);
     let receiver = Receiver::start();

@@ -46,7 +46,7 @@ impl Drop for Listening {
 }
 
 #[test]
-fn it_posts_the_same_signed_body_as_the_webhook() {
+fn listen_posts_the_same_signed_body_as_the_webhook() {
     let (webhook, local) = (Receiver::start(), Receiver::start());
     let (gateway, secret) = notifying(&webhook);
     let mut tenant = gateway.tenant();
@@ -74,7 +74,7 @@ fn it_posts_the_same_signed_body_as_the_webhook() {
 }
 
 #[test]
-fn it_needs_no_endpoint_and_tells_of_what_failed() {
+fn listen_needs_no_endpoint_and_reports_failures() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let local = Receiver::start();
@@ -95,7 +95,7 @@ fn it_needs_no_endpoint_and_tells_of_what_failed() {
 }
 
 #[test]
-fn what_is_not_test_mode_or_not_here_is_a_mistake_of_usage() {
+fn listen_rejects_live_clients_and_remote_targets() {
     let gateway = Gateway::start();
     let live = gateway.installation.create_client("live", false).api_key;
     let test = gateway.client.api_key.clone();

@@ -64,7 +64,7 @@ fn inside(port: u16) -> (IpAddr, TcpListener) {
 }
 
 #[test]
-fn a_name_that_changes_its_mind_is_looked_up_once_per_attempt() {
+fn dns_is_resolved_once_per_attempt() {
     let receiver = Receiver::start();
     let port = receiver.address().port();
     let (host, inside) = inside(port);
@@ -88,7 +88,7 @@ fn a_name_that_changes_its_mind_is_looked_up_once_per_attempt() {
 }
 
 #[test]
-fn names_that_lead_inside_are_not_notified() {
+fn hosts_that_resolve_to_internal_addresses_are_not_notified() {
     let (_, inside) = inside(0);
     let port = inside.local_addr().unwrap().port();
     for (url, answer) in [
@@ -133,7 +133,7 @@ fn present(gateway: &Gateway, uri: &str) {
 }
 
 #[test]
-fn status_lists_are_looked_up_once_and_never_fetched_from_inside() {
+fn status_hosts_are_resolved_once_and_never_internal() {
     let list = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = list.local_addr().unwrap().port();
     let (host, inside) = inside(port);

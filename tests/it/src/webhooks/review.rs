@@ -8,7 +8,7 @@ use crate::server::eventually;
 use crate::tenant::Gateway;
 
 #[test]
-fn nothing_is_sent_before_approval_and_then_everything_in_order() {
+fn notifications_wait_for_approval_and_are_then_sent_in_order() {
     let receiver = Receiver::start();
     let gateway = Gateway::start_on(permissive());
     let mut tenant = gateway.tenant();
@@ -69,7 +69,7 @@ fn a_rejected_host_is_never_notified() {
 }
 
 #[test]
-fn a_verdict_that_is_forgotten_holds_what_waits_until_the_next() {
+fn resetting_a_review_holds_waiting_notifications() {
     let receiver = Receiver::start();
     let (gateway, _) = notifying(&receiver);
     let mut tenant = gateway.tenant();
@@ -97,7 +97,7 @@ fn a_verdict_that_is_forgotten_holds_what_waits_until_the_next() {
 }
 
 #[test]
-fn a_verdict_is_for_exactly_that_host() {
+fn a_review_applies_to_exactly_that_host() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     approve(&gateway, "bücher.example");
@@ -129,7 +129,7 @@ fn a_verdict_is_for_exactly_that_host() {
 }
 
 #[test]
-fn a_server_that_stops_finishes_what_it_sends() {
+fn a_stopping_server_finishes_deliveries_in_progress() {
     let receiver = Receiver::start();
     let (gateway, secret) = notifying(&receiver);
     let mut tenant = gateway.tenant();

@@ -16,7 +16,7 @@ const PATH: &str = "Sentinel-path-Lw20bT";
 const RETORT: &str = "Sentinel-retort-Vn65yE";
 
 #[test]
-fn no_claim_nonce_state_or_secret_is_told_listed_or_logged() {
+fn no_claim_nonce_state_or_secret_is_in_notifications_lists_or_logs() {
     let receiver = Receiver::start();
     let gateway = Gateway::start_on(permissive().with("IDGATE_LOG", "trace"));
     approve(&gateway, "127.0.0.1");

@@ -24,7 +24,7 @@ fn outcome(tenant: &mut Tenant) -> Value {
 }
 
 #[test]
-fn a_test_is_one_signed_delivery_and_says_what_came_of_it() {
+fn a_test_event_is_one_signed_delivery_with_its_outcome() {
     let receiver = Receiver::start();
     let (gateway, secret) = notifying_from(permissive().with_machine(), &receiver);
     let mut tenant = gateway.tenant();
@@ -78,7 +78,7 @@ fn nothing_is_sent_to_a_host_that_is_not_approved() {
 }
 
 #[test]
-fn a_test_that_reaches_nobody_says_why_in_words_of_its_own() {
+fn a_test_event_that_fails_says_why() {
     let gateway = Gateway::start_on(permissive());
     let mut tenant = gateway.tenant();
     approve(&gateway, "127.0.0.1");
@@ -96,7 +96,7 @@ fn a_test_that_reaches_nobody_says_why_in_words_of_its_own() {
 }
 
 #[test]
-fn tests_are_one_a_second_for_each_client() {
+fn test_events_are_limited_to_one_a_second_per_client() {
     let installation = permissive().with("IDGATE_RATE_LIMITS", "on").with_machine();
     let gateway = Gateway::start_on(installation);
     let machine = gateway.installation.machine();

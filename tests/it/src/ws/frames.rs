@@ -68,7 +68,7 @@ fn pings_are_answered_and_pongs_are_not() {
 }
 
 #[test]
-fn messages_of_any_kind_are_1008_and_large_ones_1009() {
+fn client_messages_close_with_1008_and_large_ones_with_1009() {
     let peer = Peer::new();
     for opcode in [0x81, 0x82] {
         for (length, code) in
@@ -89,7 +89,7 @@ fn messages_of_any_kind_are_1008_and_large_ones_1009() {
 }
 
 #[test]
-fn fragments_are_refused_whatever_stands_between_them() {
+fn fragmented_messages_are_rejected() {
     let peer = Peer::new();
     for (case, frames, code) in [
         ("5.1: a ping in two", vec![frame(0x09, b"frag"), frame(0x80, b"ment")], 1008),
@@ -132,7 +132,7 @@ fn reserved_bits_and_opcodes_unmasked_and_long_control_frames_are_1008() {
 }
 
 #[test]
-fn a_close_is_answered_with_its_code_and_nothing_follows() {
+fn a_close_frame_is_echoed_and_ends_the_stream() {
     let peer = Peer::new();
     let closes = |payload: &[u8]| {
         let mut stream = peer.open();

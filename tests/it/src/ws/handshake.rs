@@ -54,7 +54,7 @@ fn a_key_comes_as_a_subprotocol_or_as_bearer_and_only_svc_id_v1_is_echoed() {
 }
 
 #[test]
-fn what_is_no_upgrade_to_svc_id_v1_is_400() {
+fn an_upgrade_without_svc_id_v1_is_400() {
     let gateway = Gateway::start();
     let key = gateway.client.api_key.clone();
     let session = gateway.tenant().create(&request_for(&["given_name"])).id;
@@ -143,7 +143,7 @@ fn a_key_that_is_missing_malformed_twice_or_in_both_places_is_401() {
 }
 
 #[test]
-fn after_the_key_come_scope_after_and_session() {
+fn scope_after_and_session_are_checked_after_the_key() {
     let installation = Installation::new();
     let made = ["client", "create", "c", "--test", "--scopes", "session:create", "--json"];
     let creator = installation.run_json(&made)["api_key"].as_str().unwrap().to_owned();
@@ -175,7 +175,7 @@ fn after_the_key_come_scope_after_and_session() {
 }
 
 #[test]
-fn frames_that_come_with_the_request_are_not_lost() {
+fn frames_sent_with_the_request_are_not_lost() {
     let gateway = Gateway::start();
     let key = &gateway.client.api_key;
     let session = gateway.tenant().create(&request_for(&["given_name"])).id;

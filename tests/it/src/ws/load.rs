@@ -21,7 +21,7 @@ const BREAKS: usize = 100;
 const EXTRA: i64 = 300;
 
 #[test]
-fn readers_that_break_off_1000_times_miss_nothing_and_see_nothing_twice() {
+fn readers_that_reconnect_1000_times_get_every_event_once() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let sessions: Vec<Created> =
@@ -151,7 +151,7 @@ fn settle(gateway: &Gateway, sessions: &[Created]) {
 }
 
 #[test]
-fn stalled_readers_from_three_addresses_harm_nobody() {
+fn stalled_readers_from_three_addresses_do_not_affect_others() {
     let (gateway, sessions) = frozen();
     let stalled = stall(&gateway, &sessions);
     let mut tenant = gateway.tenant();
@@ -176,7 +176,7 @@ fn stalled_readers_from_three_addresses_harm_nobody() {
 
 /// The system gives such a reader any port, for example the gateway's number.
 #[test]
-fn a_gateway_is_at_rest_beside_a_client_of_its_port_number_that_never_reads() {
+fn an_unread_answer_to_a_client_with_the_gateways_port_is_not_work() {
     let gateway = Gateway::start();
     let address = gateway.server.address;
     let own = SocketAddr::new(free_address().ip(), address.port());

@@ -32,7 +32,7 @@ fn open_after(gateway: &Gateway, session: &str, after: u64) -> Stream {
 }
 
 #[test]
-fn messages_have_their_shape_and_the_stream_ends_with_the_session() {
+fn messages_have_the_documented_form_and_end_with_the_session() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name"]));
@@ -150,7 +150,7 @@ fn a_client_that_another_process_revokes_is_closed_with_4401_within_a_second() {
 }
 
 #[test]
-fn a_key_that_is_revoked_or_rotated_over_http_closes_its_streams_and_no_others() {
+fn revoking_or_rotating_a_key_closes_only_its_streams() {
     let gateway = on_a_machine();
     let mut tenant = gateway.tenant();
     let owner = tenant.api_key.clone();
@@ -203,7 +203,7 @@ fn a_key_that_expires_closes_its_stream() {
 }
 
 #[test]
-fn readers_that_vanish_give_their_places_back() {
+fn disconnected_readers_free_their_places() {
     let gateway = Gateway::start();
     let created = gateway.tenant().create(&request_for(&["given_name"]));
     let request = upgrade(&created.id)
@@ -228,7 +228,7 @@ fn readers_that_vanish_give_their_places_back() {
 }
 
 #[test]
-fn a_stopping_server_says_1001_and_the_next_one_goes_on() {
+fn a_stopping_server_closes_with_1001_and_the_next_one_resumes() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name"]));
@@ -251,7 +251,7 @@ fn a_stopping_server_says_1001_and_the_next_one_goes_on() {
 }
 
 #[test]
-fn the_sixth_stream_of_a_session_is_1013_until_one_leaves() {
+fn the_sixth_stream_of_a_session_is_1013_until_one_closes() {
     let gateway = Gateway::start();
     let created = gateway.tenant().create(&request_for(&["given_name"]));
     let mut readers: Vec<_> = (0..5).map(|_| open(&gateway, &created.id)).collect();

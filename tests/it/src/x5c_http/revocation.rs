@@ -60,7 +60,7 @@ fn the_certificates_crl_is_fetched_and_decides() {
 }
 
 #[test]
-fn below_an_intermediate_the_crl_is_the_intermediates() {
+fn below_an_intermediate_the_intermediates_crl_applies() {
     let mut desk = fetching();
     let (host, ca) = (Host::start(), desk.intermediate(|ca| ca));
     for (path, content, expected) in [
@@ -95,7 +95,7 @@ fn an_operators_crl_that_lists_an_intermediate_counts() {
 
 /// The issuer of the EU's reference wallet is such a host.
 #[test]
-fn a_list_is_had_from_a_host_that_compares_accept_as_a_whole() {
+fn a_status_list_is_fetched_from_a_host_that_matches_accept_exactly() {
     let mut desk = fetching();
     let host = Host::start();
     host.be_particular();
@@ -113,7 +113,7 @@ fn a_list_is_had_from_a_host_that_compares_accept_as_a_whole() {
 }
 
 #[test]
-fn a_report_says_what_kept_a_list_from_the_gateway_and_not_where_it_is() {
+fn a_report_names_the_fetch_failure_without_the_url() {
     let mut desk = fetching();
     let host = Host::start();
     host.put("/large", JWT, vec![b'a'; 11 * 1024 * 1024]);

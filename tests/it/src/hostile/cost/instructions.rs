@@ -140,7 +140,7 @@ fn every_parser_is_linear_in_instructions() {
 }
 
 #[test]
-fn a_cost_is_read_from_what_callgrind_writes() {
+fn costs_are_parsed_from_callgrind_output() {
     let report = "fn=counted\n12 2\ncfn=it::slot_01\ncalls=1 9\n12 705\n\nfn=it::slot_01\n9 5\n\
         cfn=work\ncalls=1 20\n9 700\ncfn=it::slot_02\ncalls=2 9\n12 60\n";
     assert_eq!((inclusive(report, "slot_01"), inclusive(report, "slot_02")), (705, 60));

@@ -20,7 +20,7 @@ fn exhaust(browser: &mut Browser, below: &str, policy: &str) -> usize {
 }
 
 #[test]
-fn codes_are_opened_60_times_a_minute_and_the_computer_does_not_suffer() {
+fn handover_codes_open_60_times_a_minute_without_limiting_the_computer() {
     let (gateway, _, created, mut computer) = limited();
     let mut stranger = Browser::new(&gateway, &created);
     let policy = "\"page-token\";q=60;w=60";

@@ -48,7 +48,7 @@ fn a_code_is_good_for_15_s_and_its_button_for_a_minute() {
 }
 
 #[test]
-fn a_button_is_good_for_the_browser_that_opened_the_code_alone() {
+fn only_the_browser_that_opened_the_code_can_use_its_button() {
     let (gateway, _, created, mut computer) = on_computer();
     let code = computer.code();
     let [mut phone, mut other, mut bare] = [(); 3].map(|()| Browser::new(&gateway, &created));
@@ -91,7 +91,7 @@ fn a_part_that_the_page_did_not_show_takes_nothing_over() {
 }
 
 #[test]
-fn a_page_that_no_browser_has_goes_nowhere() {
+fn a_page_without_a_browser_cannot_be_handed_over() {
     let gateway = still(installation());
     let created = gateway.tenant().create(&request());
     let mut phone = Browser::new(&gateway, &created);
@@ -175,7 +175,7 @@ fn links_of_the_computer_end_with_the_handover() {
 
 /// The links of a session with `handover` turn all the same. Otherwise the old ones would stay good.
 #[test]
-fn links_of_the_computer_end_with_the_handover_where_the_operator_turns_no_code() {
+fn links_of_the_computer_end_with_the_handover_with_static_codes() {
     let installation = installation().with("OID4VP_REQUEST_MODE", "jar");
     links_end(on_computer_of(still(installation.with("IDGATE_PAGE_TURNING_QR", "off"))));
 }
@@ -199,7 +199,7 @@ fn links_end((gateway, _, created, mut computer): (Gateway, Tenant, Created, Bro
 }
 
 #[test]
-fn a_settled_session_goes_to_no_phone_and_comes_from_none() {
+fn a_settled_session_cannot_be_handed_over_or_returned() {
     let (gateway, mut tenant, created, mut computer) = on_computer();
     let mut phone = Browser::new(&gateway, &created);
     let code = computer.code();
@@ -219,7 +219,7 @@ fn a_settled_session_goes_to_no_phone_and_comes_from_none() {
 }
 
 #[test]
-fn a_session_whose_answer_is_being_checked_goes_to_no_phone_and_comes_from_none() {
+fn a_session_in_verification_cannot_be_handed_over_or_returned() {
     for is_moved in [false, true] {
         let list = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri = format!("http://{}/1", list.local_addr().unwrap());
@@ -255,7 +255,7 @@ fn a_session_whose_answer_is_being_checked_goes_to_no_phone_and_comes_from_none(
 }
 
 #[test]
-fn handover_is_refused_where_it_cannot_be() {
+fn handover_is_rejected_without_its_prerequisites() {
     let refused = |tenant: &mut Tenant, request: &Value| {
         let refused = tenant.post_session(request).expect_status(400).json();
         assert_eq!(refused["error"], "invalid_request");

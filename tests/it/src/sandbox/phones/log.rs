@@ -16,7 +16,7 @@ fn with_log() -> (Sandbox, BufReader<std::process::ChildStderr>) {
 }
 
 #[test]
-fn the_log_says_how_far_an_offer_is_and_which_rule_was_broken_and_has_no_secret() {
+fn the_log_has_offer_progress_and_broken_rules_without_secrets() {
     let (sandbox, mut log) = with_log();
     let phone = Phone::scan(&sandbox, &["pid", "--tx-code"]);
     let token = json_of(phone.redeem(&[]), 200)["access_token"].as_str().unwrap().to_owned();
