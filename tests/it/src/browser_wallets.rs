@@ -1,4 +1,4 @@
-//! Wallets that are pages in a browser reach the routes of wallets by their script (decisions 35).
+//! Wallets that run in a browser call the wallet routes by script (decisions 35).
 
 use crate::http::{Request, Response};
 use crate::server::Installation;
@@ -46,7 +46,7 @@ fn a_page_of_a_listed_origin_asks_and_answers() {
         assert_eq!(asked.header("access-control-allow-credentials"), None);
         assert_eq!(asked.header("vary"), Some("origin"));
     }
-    // A refusal is as readable as an answer.
+    // A rejection is as readable as an answer.
     let fetched = http.send(&from(WALLET, Request::get(&*paths(&created)[0])));
     assert_eq!((fetched.status, allowed(&fetched)), (404, Some(WALLET)));
     let answer = answer_request(&created.id, &form(&sample_wallet(), &created));
@@ -69,7 +69,7 @@ fn a_page_from_elsewhere_may_read_nothing() {
         }
         let twice = from(WALLET, preflight("https://evil.example", &path));
         assert_eq!(allowed(&http.send(&twice)), None);
-        // A cache must not give a page the answer to another origin.
+        // A cache must not give a page the answer that was meant for another origin.
         let without = http.send(&Request::get(&*path));
         assert_eq!((allowed(&without), without.header("vary")), (None, Some("origin")));
     }
@@ -98,7 +98,7 @@ fn too_many_preflights_are_429_and_readable() {
     }
     let refused = http.send(&preflight);
     assert_eq!((refused.status, allowed(&refused)), (429, Some(WALLET)));
-    // They take nothing from the wallet, of whichever network.
+    // They take nothing from the wallet's own limit, whatever its network.
     let answer = answer_request(&created.id, &form(&sample_wallet(), &created));
     http.send(&from(WALLET, answer)).expect_status(200);
 }

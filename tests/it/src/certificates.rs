@@ -1,5 +1,5 @@
-//! Certificates of the gateway and its clients: asked for, made by a CA that is OpenSSL, imported,
-//! watched.
+//! Certificates of the gateway and its clients: requested, issued by an OpenSSL CA, imported,
+//! monitored.
 
 mod expiry;
 mod intended_use;
@@ -36,12 +36,13 @@ impl Ca {
         ca
     }
 
-    /// The certificate for this request, and behind it the CA's.
+    /// The certificate for this request, followed by the CA's.
     fn chain_for(&self, csr: &str, days: u32) -> PathBuf {
         self.chain(csr, days, "")
     }
 
-    /// The same for a party with this organizationIdentifier, which may have `/OU=` and a service behind it.
+    /// The same for a party with this organizationIdentifier, which may be followed by `/OU=` and a
+    /// service.
     fn chain_of(&self, party: &str, csr: &str) -> PathBuf {
         self.chain(csr, 90, &format!("-subj /C=UT/CN=party/organizationIdentifier={party}"))
     }
@@ -65,7 +66,7 @@ impl Ca {
         std::fs::read(self.path("ca.der")).unwrap()
     }
 
-    /// The DER of the certificate that was made last.
+    /// The DER of the latest certificate.
     fn leaf(&self) -> Vec<u8> {
         self.openssl("x509 -in leaf.pem -outform DER -out leaf.der");
         std::fs::read(self.path("leaf.der")).unwrap()
@@ -106,13 +107,13 @@ fn import(installation: &Installation, chain: &Path, rest: &[&str]) -> Value {
     installation.run_json(&[&import, rest].concat())
 }
 
-/// Asks for a certificate and puts it in force, for so many days.
+/// Requests a certificate and puts it in force for this many days.
 pub(crate) fn certify(installation: &Installation, ca: &Ca, days: u32, rest: &[&str]) -> Value {
     let csr = csr(installation, rest);
     import(installation, &ca.chain_for(csr["csr"].as_str().unwrap(), days), rest)
 }
 
-/// The same of a party with this organizationIdentifier; the command's output.
+/// The same for a party with this organizationIdentifier. Returns the command's output.
 pub(crate) fn certify_party(
     installation: &Installation,
     ca: &Ca,
@@ -162,7 +163,7 @@ fn a_renewed_certificate_has_a_new_key_and_replaces_the_old_one() {
     assert_eq!((&listed[0], &listed[1]["in_force"]), (&second, &false.into()));
     assert_eq!(listed[1]["x509_hash"], first["x509_hash"]);
     assert!(listed[1]["replaced_at"].is_string());
-    // Whoever imported the wrong one takes it back.
+    // An operator who imported the wrong one can restore the old one.
     let again = import(&installation, &installation.file("again.pem", chain), &[]);
     assert_eq!(again["certificate"]["x509_hash"], first["x509_hash"]);
     let listed = installation.run_json(&["keys", "list", "--json"])["certificates"].clone();

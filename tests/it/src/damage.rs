@@ -1,5 +1,6 @@
-//! A damaged data directory, as the real binary finds it: emptied tables, cut and lost files, flipped
-//! bits, foreign rows. What is lost is said, with exit code 3, and nothing begins as if nothing were.
+//! Damaged data directories with the real binary: emptied tables, truncated and lost files, flipped
+//! bits, foreign rows. The damage is reported with exit code 3, and the gateway does not silently
+//! start over.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -54,7 +55,7 @@ fn doctor(installation: &Installation, options: &[&str]) -> (i32, Vec<String>) {
     (output.code, failed.map(|check| check["check"].as_str().unwrap().into()).collect())
 }
 
-/// A start that is refused.
+/// A start that fails.
 fn refused(installation: &Installation) -> Output {
     let output = installation.run(&["serve"]);
     assert!(output.stdout.is_empty(), "{output:?}");
@@ -100,7 +101,7 @@ fn a_lost_or_empty_database_is_refused_and_never_begun_anew() {
     tenant.verified(&request_for(&["given_name"]), &sample_wallet());
 }
 
-/// The instance key is elsewhere: what is left of the directory says that it was used.
+/// The instance key is elsewhere. The remaining files show that the directory was used.
 #[test]
 fn a_lost_database_is_refused_also_with_an_external_key() {
     let key = "lU0DpUGQHC4DhQEMclpCrVQKTg+2QoFeDAl/WTkmBWQ=";
@@ -190,7 +191,7 @@ fn doctor_deep_finds_lost_foreign_and_changed_rows() {
     }
 }
 
-/// Where nothing of SQLite's own looks: in the middle of rows.
+/// In the middle of rows, where SQLite itself does not check.
 #[test]
 fn a_truncated_file_and_most_flipped_bits_are_found() {
     let (installation, _) = used();
@@ -267,18 +268,18 @@ fn a_deletion_waits_for_no_program_that_reads_the_databases() {
     reader.execute_batch("BEGIN; SELECT count(*) FROM sessions").unwrap();
     let before = machine.slept();
     tenant.delete(&created.id).expect_status(204);
-    // The gateway looks whether the reader is done, and does not wait for it as long as for a lock.
+    // The gateway checks whether the reader is done, and waits for it less long than for a lock.
     let slept = machine.slept() - before;
     assert!(slept < Duration::from_secs(5), "{slept:?}");
     eventually("it looks again later", || machine.slept() > before);
-    // Only these are looked at: whoever closes a file gives up the locks of its whole process on it.
+    // Only these files are read: closing a file releases all locks of the process on it.
     for name in ["claims.db", "claims.db-wal"] {
         let bytes = fs::read(dir.join(name)).unwrap();
         let holds = |piece: &Vec<u8>| bytes.windows(piece.len()).any(|window| window == piece);
         assert!(!sealed.iter().any(holds), "claims are gone from {name} with the answer");
     }
     tenant.get(&created.id).expect_error(404, "not_found");
-    // And others go on.
+    // Other requests continue.
     tenant.verified(&request_for(&["given_name"]), &sample_wallet());
     reader.execute_batch("COMMIT").unwrap();
     let wal = dir.join("idgate.db-wal");
@@ -300,7 +301,7 @@ fn sessions_in_verification_are_pending_again_after_a_kill() {
     let address = server.address;
     let server = thread::scope(|scope| {
         scope.spawn(|| Http::new(address).try_send(&answer));
-        // Asked for, and never answered.
+        // Requested and never answered.
         let (mut asked, _) = list.accept().unwrap();
         assert!(asked.read(&mut [0; 64]).unwrap() > 0);
         assert_eq!(tenant.read(&created.id)["status"], "VERIFYING");
@@ -313,7 +314,7 @@ fn sessions_in_verification_are_pending_again_after_a_kill() {
     tenant.post_answer(&created.id, &answer).expect_status(200);
 }
 
-/// A look does not write: the duties of an idle server, whose time passes, commit nothing.
+/// Reads do not write: the duties of an idle server commit nothing as time passes.
 #[test]
 fn only_writing_commits_are_counted() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
@@ -326,7 +327,7 @@ fn only_writing_commits_are_counted() {
         let line = text.lines().find_map(|l| l.strip_prefix("idgate_db_commit_seconds_count "));
         line.unwrap().parse::<u64>().unwrap()
     };
-    // Two seconds in a row: what was written before is committed within the first ones.
+    // Two seconds in a row: earlier writes are committed within the first seconds.
     let (mut last, mut same) = (commits(), 0);
     eventually("it commits nothing for two seconds", || {
         gateway.installation.machine().jump(Duration::from_millis(100));

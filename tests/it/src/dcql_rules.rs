@@ -1,5 +1,5 @@
-//! What a DCQL query lets a tenant ask for beside names of claims: paths, sets of credentials, and the
-//! holder's agreement to a transaction (OpenID4VP 6, 7, 8.4).
+//! DCQL queries beyond claim names: paths, credential sets, and transaction data (OpenID4VP 6, 7,
+//! 8.4).
 
 mod harness;
 mod transactions;
@@ -27,7 +27,7 @@ fn merged(mut base: Value, more: Value) -> Value {
     base
 }
 
-/// Both credentials, either of which will do.
+/// A query that either credential satisfies.
 fn either(more: Value) -> Value {
     let sets = json!([{"options": [["pid"], ["mdl"]]}]);
     let names = json!({"subject_claim_paths": ["family_name"]});

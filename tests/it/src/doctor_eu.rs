@@ -33,7 +33,7 @@ fn installation() -> Installation {
 fn every_rule_has_a_source_a_judgement_and_a_remedy_where_one_is_needed() {
     let installation = installation();
     let (output, told) = told(&installation);
-    // There is no access certificate, which the rules demand.
+    // The rules require an access certificate, and there is none.
     assert_eq!((output.code, &told["ok"]), (3, &false.into()), "{told}");
     let rows = told["rules"].as_array().unwrap();
     let mut ids: Vec<_> = rows.iter().map(|row| row["rule"].as_str().unwrap()).collect();

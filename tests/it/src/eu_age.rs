@@ -1,4 +1,5 @@
-//! The European proof of age in one line, at a gateway that signs its requests (decisions 41).
+//! The European proof of age with the one-line request, at a gateway that signs its requests
+//! (decisions 41).
 
 mod listed;
 
@@ -29,7 +30,7 @@ fn gateway() -> Gateway {
     Gateway::trusting(installation, &sample_trust())
 }
 
-/// A proof of age that says this.
+/// A proof of age with this content.
 fn proof(is_over: bool) -> Wallet {
     let mut document: Document = samples::issue_mdl(now_ms()).document;
     document.doc_type = AGE.into();

@@ -29,7 +29,7 @@ fn the_same_key_and_body_give_the_same_answer() {
     let first = post(&mut tenant, "order-1", &body()).expect_status(201);
     let again = post(&mut tenant, "order-1", &body()).expect_status(201);
     assert_eq!(again.body, first.body);
-    // Also when the session is over, and after a restart.
+    // Also after the session has ended, and after a restart.
     let created = Created::of(first.json());
     let answer = form(&sample_wallet(), &created);
     tenant.post_answer(&created.id, &answer).expect_status(200);
@@ -39,7 +39,7 @@ fn the_same_key_and_body_give_the_same_answer() {
     let gateway = Gateway { server: installation.serve(), client, installation };
     let mut tenant = gateway.tenant();
     assert_eq!(post(&mut tenant, "order-1", &body()).body, first.body);
-    // Another key, or none, is another session.
+    // Another key, or none, gives another session.
     let ids: BTreeSet<String> = [
         post(&mut tenant, "order-2", &body()),
         tenant.post_session(&request_for(&["given_name"])),

@@ -1,5 +1,5 @@
-//! What the library may depend on, which of its parts may import which, and the tables that
-//! everything outside relies on.
+//! The allowed dependencies of the library, the allowed imports between its parts, and the tables
+//! that outside users rely on.
 
 mod imports;
 mod tables;
@@ -15,8 +15,8 @@ use idgate_core::{ErrorCode, Reason};
 use self::imports::{Imports, is_one_family};
 use self::tables::{BASE, C_ABI, CORE, FETCH, Layers, SANDBOX, SERVER, STORE};
 
-/// IO, runtimes, clocks, randomness, the operating system itself, and other implementations of what
-/// the library implements. What `aws-lc-rs` brings is C: it needs a target that has a compiler for it.
+/// IO, runtimes, clocks, randomness, the operating system, and other implementations of what the
+/// library implements. `aws-lc-rs` brings C code, so it needs a target with a C compiler.
 const NOT_IN_CORE: [&str; 24] = [
     "tokio",
     "mio",
@@ -44,7 +44,7 @@ const NOT_IN_CORE: [&str; 24] = [
     "tracing-subscriber",
 ];
 
-/// Implementations of what a provider does. SHA-1, which names keys and proves nothing, is not its task.
+/// Implementations of a provider's tasks. SHA-1, which only names keys, is not one of them.
 const CRYPTOGRAPHY: [&str; 15] = [
     "aes",
     "aes_gcm",
@@ -97,7 +97,7 @@ const REASONS: &str = "issuer_signature_invalid, untrusted_issuer, chain_invalid
 
 #[test]
 fn core_depends_on_no_io_runtime_randomness_or_system() {
-    // Randomness only where it is asked for by name.
+    // Randomness only with the feature that names it.
     assert!(dependencies("idgate-core", "rustcrypto,os-entropy").contains("getrandom"));
     for features in ["", "rustcrypto", "aws-lc-rs"] {
         let crates = dependencies("idgate-core", features);
@@ -108,7 +108,8 @@ fn core_depends_on_no_io_runtime_randomness_or_system() {
     }
 }
 
-/// The program for production has no sample issuer, whose keys anyone can read, and no fixtures of tests.
+/// The production program has neither a sample issuer, whose keys anyone can read, nor test
+/// fixtures.
 #[test]
 fn the_program_without_its_sandbox_has_no_sample_issuers() {
     let of_samples = ["idgate-testkit", "idgate-sandbox", "tempfile"];
@@ -124,7 +125,8 @@ fn the_program_without_its_sandbox_has_no_sample_issuers() {
     assert_eq!(with_fixtures.count(), 0, "fixtures of tests are in the program");
 }
 
-/// No source of the other crates has a word of the issuers for phones: no path, no grant, no type.
+/// The sources of the other crates do not mention the issuer for phones: no path, no grant, no
+/// type.
 #[test]
 fn the_program_without_its_sandbox_has_no_issuer() {
     const WORDS: [&str; 5] =
@@ -170,7 +172,7 @@ fn the_folders_of_the_server_import_downwards() {
     assert!(importers.is_empty(), "{importers:?}");
 }
 
-/// Each crate of the server has others that it does not know.
+/// Each crate of the server must not use certain others.
 #[test]
 fn the_crates_of_the_server_depend_only_on_lower_crates() {
     for (name, others) in [
@@ -183,7 +185,7 @@ fn the_crates_of_the_server_depend_only_on_lower_crates() {
         let found: Vec<&&str> = others.iter().filter(|other| crates.contains(**other)).collect();
         assert!(found.is_empty(), "{name}: {found:?}");
     }
-    // The store alone has the drivers of the databases.
+    // Only the store has the database drivers.
     for name in ["idgate_server", "idgate_base", "idgate_sandbox", "idgate_program"] {
         let users = imports_of(name);
         let users = users.of_crates(&["rusqlite", "tokio_postgres", "deadpool_postgres"]);
@@ -191,7 +193,7 @@ fn the_crates_of_the_server_depend_only_on_lower_crates() {
     }
 }
 
-/// Files and folders of the store that bring its two databases together.
+/// Files and folders of the store that combine its two databases.
 const BOTH_DATABASES: [&str; 7] =
     ["crate", "audit_append", "copy", "db", "examine_database", "gateway", "operator"];
 
@@ -210,7 +212,7 @@ fn the_databases_of_the_store_do_not_know_each_other_and_what_they_share_knows_n
             wrong.extend(known.map(|to| format!("{file} -> {to}")));
         }
     }
-    // A temporary store is one of SQLite.
+    // A temporary store uses SQLite.
     wrong.retain(|arrow| !arrow.starts_with("fixtures -> "));
     assert!(wrong.is_empty(), "{wrong:#?}");
     // Columns and parameters have a type in each database.
@@ -221,7 +223,7 @@ fn the_databases_of_the_store_do_not_know_each_other_and_what_they_share_knows_n
         let mut users = store.of_crates(drivers);
         assert!(users.iter().any(|file| is_in(file, database)), "{database}");
         users.retain(|file| !is_in(file, database) && !of_drivers.contains(file));
-        // The parser of an address is the driver's.
+        // The driver parses addresses.
         users.retain(|file| !["address", "postgres_statements"].contains(file));
         assert!(users.is_empty(), "{database}: {users:?}");
     }
@@ -239,7 +241,7 @@ fn cryptography_is_called_through_the_provider() {
     assert_eq!(found, BACK_ENDS, "these call a crate of cryptography themselves");
 }
 
-/// Only the gateway is for Unix alone. Where a crate below differs, it says so with `cfg`.
+/// Only the gateway is limited to Unix. A lower crate marks differences with `cfg`.
 #[test]
 fn only_the_server_depends_on_one_operating_system() {
     for name in ["idgate_core", "idgate", "idgate_ffi"] {
@@ -399,7 +401,7 @@ fn dependencies(package: &str, features: &str) -> BTreeSet<String> {
     lines.lines().filter_map(|line| line.split(' ').next()).map(String::from).collect()
 }
 
-/// The same with the features that they have.
+/// The same with their features.
 fn features_of(package: &str, features: &str) -> String {
     tree(package, features, "normal,features")
 }

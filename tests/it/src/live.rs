@@ -1,4 +1,4 @@
-//! `idgate doctor --live`: what a container asks itself. TLS in-process: `tls`.
+//! `idgate doctor --live`: the check that a container runs on itself. TLS is tested in `tls`.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use crate::server::{Installation, Output, ends_within, eventually, is_at_rest};
 
-/// How long an answer is waited for.
+/// How long the check waits for an answer.
 const LONGEST: Duration = Duration::from_secs(3);
 
-/// Asks where the gateway is said to be.
+/// Checks a gateway at this listen address.
 fn ask(installation: &Installation, listen: impl ToString) -> Output {
     installation.run(&["doctor", "--live", "--json", "--listen", &listen.to_string()])
 }
 
-/// Asks a program that takes the request, sends `bytes` over the whole time, and never ends its answer.
+/// Checks a program that accepts the request, sends `bytes` over the whole time, and never finishes
+/// its answer.
 fn ask_in_vain(bytes: &[u8]) -> Output {
     let installation = Installation::new().with_machine();
     let machine = installation.machine();
@@ -49,7 +50,7 @@ fn refused(output: &Output, why: &str) {
     assert!(report["checks"][0]["message"].as_str().unwrap().contains(why), "{report}");
 }
 
-/// A program that is no gateway: what it does with each connection.
+/// A program that is not a gateway, with its behaviour for each connection.
 fn other(does: impl Fn(std::net::TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -63,7 +64,7 @@ fn the_live_check_tells_a_running_gateway_from_a_stopped_one() {
     let server = installation.serve();
     let output = ask(&installation, server.address);
     assert_eq!((output.code, &output.json()["ok"]), (0, &true.into()), "{output:?}");
-    // As it is told to listen: on all addresses, of which this machine's own is one.
+    // It listens on all addresses, including the machine's own.
     let listen = format!("0.0.0.0:{}", server.address.port());
     let behind = Installation::new()
         .with("IDGATE_LISTEN", &listen)
@@ -84,7 +85,7 @@ fn the_live_check_fails_for_a_gateway_that_never_answers() {
     refused(&ask_in_vain(b""), "no answer within 3 s");
 }
 
-/// Each byte comes in time, and the answer never does.
+/// Each byte comes in time, and the answer never ends.
 #[test]
 fn one_that_answers_byte_by_byte_is_not_waited_for() {
     refused(&ask_in_vain(b"HTTP/1.1 200 OK"), "no answer within 3 s");

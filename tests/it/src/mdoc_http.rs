@@ -1,5 +1,5 @@
-//! mdoc through the real binary: a good answer is verified, and every change of one thing in it is
-//! refused with its own code, in test-mode and in live sessions.
+//! mdoc with the real binary: a good answer is verified, and every single change to it is rejected
+//! with its own code, in test-mode and in live sessions.
 
 mod desk;
 mod host;

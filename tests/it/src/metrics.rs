@@ -1,4 +1,4 @@
-//! What operators read: the sums of settled live sessions, and the exposition for Prometheus.
+//! Metrics for operators: the sums of settled live sessions, and the Prometheus exposition.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -53,7 +53,7 @@ impl Observed {
     }
 }
 
-/// What the line of the exposition says that begins so.
+/// The value in the exposition's line with this beginning.
 pub(crate) fn seen(http: &mut Http, token: &str, line: &str) -> Option<u64> {
     let answer = http.send(&Request::get("/metrics").bearer(token)).expect_status(200);
     let text = String::from_utf8(answer.body).unwrap();
@@ -144,16 +144,16 @@ fn damaged_metrics_are_502_and_sessions_are_not_affected() {
     observed.live.verified(&request, &sample_wallet());
     observed.change("ALTER TABLE elsewhere RENAME TO metrics_hours");
     assert_eq!(observed.summary()["total_estimated"], 1);
-    // A page of the file that is not what it was.
+    // A damaged page of the file.
     observed.change("UPDATE metrics_hours SET latency = x'ff'");
     observed.get("/v1/admin/metrics").expect_error(502, "metrics_unavailable");
     observed.live.verified(&request, &sample_wallet());
-    // Even the token cannot be looked up: still no 500.
+    // Even the token cannot be looked up, and still there is no 500.
     observed.change("ALTER TABLE admin_tokens RENAME TO elsewhere");
     observed.get("/v1/admin/metrics").expect_error(502, "metrics_unavailable");
 }
 
-/// A sum over numbers without end; with a table, so that it is of the database's present state.
+/// An endless sum. It uses a table, so that it depends on the database's present state.
 const ENDLESS: &str = "ALTER TABLE metrics_types RENAME TO elsewhere;
     CREATE VIEW metrics_types (hour, credential_type, verified, failed, expired) AS
     WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) SELECT n, '', 0, 0, 0 FROM n, trust_version";
@@ -222,7 +222,7 @@ fn metrics_show_the_use_of_descriptors_and_disk() {
     assert!(0 < used && used < limit, "{used} of {limit}");
 }
 
-/// In the place of queues of this process are connections; of the database's volume nothing is known.
+/// The node's connections take the place of its queues. Nothing is known of the database's volume.
 #[test]
 fn metrics_show_the_use_of_postgresql_connections() {
     let Some(database) = stores::migrated() else { return };
@@ -236,7 +236,7 @@ fn metrics_show_the_use_of_postgresql_connections() {
     let used = of("used", "db_connections");
     eventually("nobody uses one", || observed.seen(&used) == Some(0));
     thread::scope(|scope| {
-        // Who reads a session waits, each on a connection.
+        // Requests that read a session wait, each on a connection.
         let lock = "LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3)";
         scope.spawn(|| stores::cluster().unwrap().run(&database, lock));
         eventually("it is locked", || {
@@ -248,7 +248,7 @@ fn metrics_show_the_use_of_postgresql_connections() {
         let readers: Vec<_> =
             (0..3).map(|_| scope.spawn(|| gateway.http().send(&read).status)).collect();
         let mut operator = gateway.http();
-        // With them may be what the gateway does by itself.
+        // The gateway's own work may be among them.
         eventually("each is counted", || seen(&mut operator, &observed.token, &used) >= Some(3));
         for reader in readers {
             assert_eq!(reader.join().unwrap(), 200);
@@ -274,7 +274,7 @@ fn the_exposition_has_every_metric_and_no_word_of_a_client() {
     ] {
         observed.live.http.send(&request);
     }
-    // A request gives back what it used after its answer, and the gateway has writes of its own.
+    // A request releases its resources after its answer, and the gateway has writes of its own.
     let at_rest = ["db_writes", "fetches", "body_memory_bytes"]
         .map(|resource| format!(r#"idgate_resource_used{{resource="{resource}"}} 0"#));
     let text = eventually_some("nothing is in use", || {

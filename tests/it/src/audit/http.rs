@@ -132,7 +132,7 @@ fn a_client_reads_only_its_own_chain_and_mode() {
     assert_eq!(statuses, ["API_KEY_CREATED"]);
 }
 
-/// Whoever may read histories may not open sessions with what it reads.
+/// A key that may read the history must not be able to open sessions with it.
 #[test]
 fn an_entry_of_an_open_session_does_not_tell_its_id() {
     let gateway = Gateway::start();

@@ -1,17 +1,17 @@
-//! The table of bad creations, by the part of the request that is wrong.
+//! The table of bad creation requests, by the part of the request that is wrong.
 
 use idgate_testkit::samples::ISSUER;
 use serde_json::{Value, json};
 
 use crate::tenant::{credential, request_for};
 
-/// What is sent, and what the answer must be.
+/// A request and the expected answer.
 #[derive(Clone)]
 pub(super) struct Bad {
     pub(super) title: String,
     pub(super) body: Vec<u8>,
     pub(super) code: &'static str,
-    /// What the message must contain: the path of the field.
+    /// The text that the message must contain: the path of the field.
     pub(super) names: String,
 }
 
@@ -20,7 +20,7 @@ pub(super) fn table() -> Vec<Bad> {
     [syntax(), forms(), top_level(), credentials(), filters(), groups()].concat()
 }
 
-/// A good request with one member more at its root.
+/// A good request with one additional member at its root.
 pub(super) fn with(name: &str, value: impl Into<Value>) -> Value {
     let mut body = request_for(&["given_name"]);
     body[name] = value.into();
@@ -387,7 +387,7 @@ fn unknown(title: &str, body: Value, names: &str) -> Bad {
     coded("unknown_field", title, body, names)
 }
 
-/// A good request with one member of its credential set.
+/// A good request with one changed member of its credential.
 fn in_credential(name: &str, value: Value) -> Value {
     let mut body = request_for(&["given_name"]);
     body["credentials"][0][name] = value;

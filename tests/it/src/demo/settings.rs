@@ -1,4 +1,4 @@
-//! The demo with settings: where it stands, what it walks, and what it does not touch.
+//! The demo with settings: where it listens, what it runs, and what it does not touch.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -177,7 +177,7 @@ fn the_demo_refuses_tls_settings_and_names_the_alternative() {
 #[test]
 fn the_demo_uses_free_ports_by_default() {
     let installation = Installation::new();
-    // reason: the port that `serve` has by default; taken by this test or by another program
+    // reason: the default port of `serve`, taken by this test or by another program
     let _taken = TcpListener::bind("127.0.0.1:8080");
     let mut command = installation.command(&["demo", "--once", "--json"]);
     let output = command.env_remove("IDGATE_LISTEN").output().unwrap();
@@ -232,7 +232,7 @@ fn the_demo_names_an_address_that_is_in_use() {
 #[test]
 fn a_walk_that_cannot_go_on_ends_with_its_reason_and_code_1() {
     let flags = ["demo", "--once", "--client-id", "x509_san_dns"];
-    // A certificate names no host where the base URL has none.
+    // A certificate names no host if the base URL has none.
     let output = Installation::new().run(&flags);
     assert_eq!(output.code, 1, "{output:?}");
     assert!(output.stderr.contains("unsupported_profile"), "{output:?}");

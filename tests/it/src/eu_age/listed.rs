@@ -1,4 +1,4 @@
-//! Providers of proofs of age by the age list of the Commission, which is in XML.
+//! Proof-of-age providers from the Commission's age list, which is in XML.
 
 use idgate_testkit::samples;
 use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer};
@@ -9,7 +9,7 @@ use super::{AGE, answered, asked, proof};
 use crate::server::{Installation, Output};
 use crate::tenant::{Gateway, now_ms, sample_trust};
 
-/// `trust add eu-av --preset eu-av` with that list.
+/// Runs `trust add eu-av --preset eu-av` with that list.
 fn add(installation: &Installation, list: &str, signer: &[u8]) -> Output {
     let list = installation.file("age-list.xml", list);
     let signer = installation.file("age-list-signer.der", signer);

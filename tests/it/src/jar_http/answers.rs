@@ -1,4 +1,5 @@
-//! What the response endpoint takes in the jar profile, and what it refuses without a change.
+//! The answers that the response endpoint accepts in request mode jar, and those that it rejects
+//! without a change.
 
 use idgate_testkit::wallet::{Body, JarAnswer};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! `idgate verify` on what was answered in the jar profile, with the key and `apu` of the answer.
+//! `idgate verify` on answers in request mode jar, with the key and `apu` of the answer.
 
 use idgate_testkit::samples;
 use idgate_testkit::wallet::Transcript;
@@ -62,7 +62,7 @@ fn a_captured_encrypted_answer_with_an_mdoc_is_verified_with_key_or_apu() {
         let output = verify(&desk, &jar.claims, presentation, &[&trusted[..], &captured].concat());
         assert_eq!(output.code, 0, "{output:?}");
         assert_eq!(output.json()["session_transcript"], name);
-        // Without them it is taken for an answer of the inline profile.
+        // Without them it is read as an answer in request mode inline.
         assert_eq!(verify(&desk, &jar.claims, presentation, &trusted).code, 3);
     }
 }

@@ -1,4 +1,4 @@
-//! Both documents publish the same public keys, nothing private, and what a rotation leaves behind.
+//! Both documents publish the same public keys and nothing private, also after a rotation.
 
 use idgate_testkit::jws;
 use serde_json::{Value, json};
@@ -104,7 +104,7 @@ fn a_retired_key_signs_over_restarts_and_is_wiped_behind_its_last_session() {
     assert_eq!(retired(&desk)["signs_for_open_sessions"], true);
     let shown = desk.gateway.installation.run(&["keys", "list"]).stdout;
     assert!(shown.contains("signs for sessions that were made with it"), "{shown}");
-    // As if its last session were over.
+    // As if its last session had ended.
     let database = desk.gateway.installation.data_dir().join("idgate.db");
     let Gateway { server, installation, client } = desk.gateway;
     server.kill();

@@ -1,4 +1,4 @@
-//! Fetching the Request Object: when there is one, what is in it, and what a fetch changes.
+//! Fetching the Request Object: when it exists, its contents, and the change that a fetch causes.
 
 use std::sync::Barrier;
 use std::thread;
@@ -22,7 +22,7 @@ fn the_link_has_two_parameters_and_the_session_waits_for_a_wallet() {
     let host = base_url.strip_prefix("http://").unwrap().replace(':', "%3A");
     assert_eq!(link.client_id, format!("did:web:{host}"));
     assert_eq!(link.request_uri, format!("{base_url}{}", request_path(&created)));
-    // The DID's own escape is escaped once more.
+    // The DID's own escape is escaped again.
     assert!(created.uri.contains("client_id=did%3Aweb%3A127.0.0.1%253A"), "{}", created.uri);
     let query = created.uri.strip_prefix("openid4vp://").unwrap();
     for (key, scheme) in

@@ -1,4 +1,5 @@
-//! mdoc in encrypted answers: two transcripts, signature or MAC, and the exact bytes that are bound.
+//! mdoc in encrypted answers: two transcripts, signature or MAC, and the exact bytes that they
+//! bind.
 
 use idgate_core::crypto::{Curve as CoreCurve, PublicKey, aws_lc_rs};
 use idgate_core::shell::Handover;
@@ -52,7 +53,7 @@ fn both_transcripts_and_both_proofs_are_accepted_and_named() {
     }
 }
 
-/// The product's transcripts are those that the sample wallet writes on a writer of its own.
+/// The product's transcripts equal those that the sample wallet builds with its own code.
 #[test]
 fn transcripts_are_byte_exact() {
     let (_, jar) = Gateway::jar().open(&["mdl"]);
@@ -135,7 +136,7 @@ fn the_transcript_of_openid4vp_needs_neither_apu_nor_apv() {
     assert_eq!(details["credentials"][0]["session_transcript"], "openid4vp-1.0");
 }
 
-/// Each value that a transcript binds, with another one in its place.
+/// Replaces each value that a transcript binds with another one.
 #[test]
 fn a_proof_for_another_request_is_refused() {
     type Change = (&'static str, fn(&mut JarRequest));

@@ -1,4 +1,4 @@
-//! What belongs to one session only: its key, its answer, its end.
+//! The binding to one session: its key, its answer, its end.
 
 use idgate_core::error::{NotAnAnswer, NotFetched};
 use idgate_core::verify::WalletReply;
@@ -22,8 +22,8 @@ fn an_answer_to_another_session_changes_nothing_in_either() {
     gateway.verified(&mut other, &answer.form_body());
 }
 
-/// Whoever knows both requests can encrypt the other's answer to this key: its state and its proof
-/// still name the other request.
+/// With both requests an attacker can encrypt the other session's answer to this key, but its state
+/// and its proof still name the other request.
 #[test]
 fn an_answer_to_another_session_encrypted_to_this_key_is_refused() {
     let mut gateway = Gateway::jar();
@@ -77,7 +77,7 @@ fn a_wallet_may_answer_before_the_fetch_is_committed() {
     gateway.verified(&mut session, &answer.form_body());
 }
 
-/// The session survives a restart between fetch and answer: everything that it needs is stored.
+/// The session survives a restart between fetch and answer, because everything it needs is stored.
 #[test]
 fn a_session_restored_from_its_snapshot_accepts_the_answer() {
     let mut gateway = Gateway::jar();
@@ -87,7 +87,8 @@ fn a_session_restored_from_its_snapshot_accepts_the_answer() {
     gateway.verified(&mut stored, &answer.form_body());
 }
 
-/// Nonce, state and the session's private key: in the snapshot until the end, and not afterwards.
+/// Nonce, state and the session's private key are in the snapshot until the end, and not
+/// afterwards.
 #[test]
 fn a_settled_sessions_snapshot_has_no_secret() {
     let mut gateway = Gateway::jar();

@@ -1,4 +1,4 @@
-//! Who signs the status of credentials whose issuer a trusted list names: their provider, and no other.
+//! Who signs the status of credentials whose issuer is in a trusted list: only their own provider.
 
 use idgate_testkit::keys::Curve;
 use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
@@ -53,7 +53,7 @@ fn a_providers_status_list_cannot_revoke_another_providers_credential() {
     }
 }
 
-/// It replaces the fetch, as one of a root that the operator named does.
+/// It replaces the fetch, like a CRL for a root from the operator.
 #[test]
 fn an_operators_crl_applies_below_a_listed_ca() {
     let installation = Installation::new();

@@ -18,7 +18,7 @@ const RESPONSE_URI: &str = "https://gateway.example/v1/oid4vp/response/ses_1";
 const CLIENT_ID: &str = "redirect_uri:https://gateway.example/v1/oid4vp/response/ses_1";
 const NONCE: &str = "the-nonce-of-a-captured-request";
 
-/// A driving licence, and the files beside it.
+/// A driving licence, and the files that the command needs.
 struct Desk {
     installation: Installation,
     sample: SampleMdl,
@@ -35,7 +35,7 @@ impl Desk {
         device_response(vec![self.sample.document.prove(transcript, proof)]).encode()
     }
 
-    /// Verifies `content` as what was answered to the request above.
+    /// Verifies `content` as the answer to the request above.
     fn verify(&self, content: impl AsRef<[u8]>, more: &[&str]) -> Output {
         let file = self.installation.file("response", content);
         let arguments = [
@@ -101,7 +101,7 @@ fn a_refusal_exits_with_3_and_says_why() {
         assert!(output.stdout.contains(reason), "{reason}: {output:?}");
         assert!(!output.stdout.contains(NONCE), "{output:?}");
     }
-    // A live session wants a CRL distribution point of its signer.
+    // A live session requires a CRL distribution point of its signer.
     let strict = desk.installation.run(&[
         "verify",
         "response",

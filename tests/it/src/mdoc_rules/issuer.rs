@@ -1,4 +1,4 @@
-//! Rules 5, 6 and 9: who is trusted and remembered, other curves, and the edges of validity.
+//! Rules 5, 6 and 9: trusted and remembered signers, other curves, and the edges of validity.
 
 use idgate_core::crypto::Alg;
 use idgate_core::shell::{ExpectedMdoc, PinnedSigner, TrustEntry, TrustSnapshot, verify_mdoc};
@@ -17,7 +17,7 @@ fn rule_5_without_roots_no_issuer_is_trusted() {
     refused(UntrustedIssuer, |case| case.trust.roots.clear());
 }
 
-/// The public field may be exchanged: whether it is the snapshot's entry is asked at verification.
+/// The public field can be replaced, so verification checks that the entry belongs to the snapshot.
 #[test]
 fn rule_5_a_remembered_signer_does_not_authenticate_another_issuer() {
     let case = Case::new();
@@ -39,7 +39,7 @@ fn rule_5_a_remembered_signer_does_not_authenticate_another_issuer() {
     assert_eq!(verdict(&expected), None);
 }
 
-/// What it means to be known is `trust::known_signers`; here, where it is remembered.
+/// `trust::known_signers` tests what remembering means. This tests where a signer is remembered.
 #[test]
 fn rule_5_a_signer_is_remembered_by_the_snapshot_of_its_entry_only() {
     let case = Case::new();
@@ -57,7 +57,7 @@ fn rule_5_a_signer_is_remembered_by_the_snapshot_of_its_entry_only() {
         let debug = format!("{trust:?}");
         assert!(debug.contains(&format!("KnownSigners({count})")), "{debug}");
     };
-    // An entry that its owner may still change is not an entry of a snapshot.
+    // An entry that its owner can still change does not belong to a snapshot.
     meet(&case.trust, &own);
     meet(entry, &other);
     knows(&own, 0);

@@ -1,4 +1,4 @@
-//! The items: digests, their form, and what was asked for.
+//! The items: digests, their form, and the requested elements.
 
 use idgate_testkit::mdoc::{Cbor, Item, MDL_NAME_SPACE};
 
@@ -129,7 +129,7 @@ pub(super) const ROWS: &[Row] = &[
         value(s, "issuing_country", "".into());
         s.digest();
     }),
-    // Who does not say where a credential is from cannot say it wrongly.
+    // An absent issuing country cannot be wrong.
     Row::verified("no issuing country", |s| drop(s.issued().items.remove(3))),
     Row::verified("a jurisdiction that the signer does not name", |s| {
         let item = Item::new(MDL_NAME_SPACE, 50, "issuing_jurisdiction", "UT-A");
@@ -156,13 +156,13 @@ fn value(scenario: &mut Scenario, element: &str, value: Cbor) {
     scenario.issued().change(element, |item| item.map.set("elementValue", value));
 }
 
-/// Signed for an element that was asked for.
+/// Replaces a requested element before signing.
 fn shown(scenario: &mut Scenario, other: Cbor) {
     value(scenario, "family_name", other);
     scenario.digest();
 }
 
-/// Signed for one that was not.
+/// Replaces an element that was not requested before signing.
 fn hidden(scenario: &mut Scenario, other: Cbor) {
     value(scenario, "portrait", other);
     scenario.digest();

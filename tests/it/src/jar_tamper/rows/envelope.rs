@@ -1,4 +1,4 @@
-//! What is around the JWE and inside it (OpenID4VP 8.3, decisions 6).
+//! The envelope of the JWE and its content (OpenID4VP 8.3, decisions 6).
 
 use serde_json::{Map, Value, json};
 
