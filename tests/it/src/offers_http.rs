@@ -1,4 +1,4 @@
-//! OpenID4VP 1.0 over HTTP with the settings that enable it, and nothing of it without them.
+//! OpenID4VP 1.0 over HTTP with the settings that enable it, and its absence without them.
 
 use idgate_testkit::openid4vp::{Answer, Expected, Format, Keys, Prefix, Request as Asked};
 use serde_json::{Value, json};
@@ -17,7 +17,8 @@ fn gateway_on(installation: Installation, profiles: &str) -> Gateway {
     Gateway::trusting(installation.with("IDGATE_PROFILES", profiles), &sample_trust())
 }
 
-/// A request by value as the wallet reads it. That the tests have no TLS is found, and no matter.
+/// A request by value as the wallet reads it. The wallet notices that the tests have no TLS, which
+/// does not matter here.
 pub(crate) fn read(created: &Created) -> Asked {
     let expected = Expected {
         prefix: Prefix::RedirectUri,

@@ -1,5 +1,5 @@
-//! One presentation outside a session, by the front door: trust by statements, a verdict with typed claims,
-//! and status in steps.
+//! One presentation outside a session, with the front door: trust by statements, a verdict with
+//! typed claims, and status in steps.
 
 use std::collections::BTreeMap;
 
@@ -140,7 +140,7 @@ fn an_issuer_that_is_not_trusted_is_refused_with_a_hint() {
     let refused = trust(pid()).verify(&shown(None), &expected, NOW).unwrap_err();
     assert_eq!(refused.reason(), Reason::UntrustedIssuer);
     assert_eq!(refused.hint(), Some(Hint::AddIssuer));
-    // An issuer that is trusted by another key has no use for the hint.
+    // The hint does not help if the issuer is trusted by another key.
     let other = Issuer::new(ISSUER).jwk(jwk(&SigningKey::from_seed(Curve::P256, "other")));
     let expected = Expected::sd_jwt_vc(ISSUER, SENT);
     let refused = trust(other).verify(&shown(None), &expected, NOW).unwrap_err();
@@ -156,7 +156,7 @@ fn a_test_issuer_is_rejected_in_live_mode() {
     assert!(for_tests.verify(&shown(None), &expected.mode(Mode::Test), NOW).is_ok());
 }
 
-/// Steps until it is decided; `answer` is what comes of a need.
+/// Steps until the verification is decided. `answer` supplies each need.
 fn in_steps(
     trust: &Trust,
     vp_token: &str,
@@ -219,9 +219,9 @@ fn an_authenticated_status_list_is_reused_by_the_next_verification() {
         (served, is_good)
     };
     assert_eq!(again(&trust), (true, true));
-    // A number changes nothing that was verified.
+    // A version number does not affect cached results.
     assert_eq!(again(&trust.clone().with_version(2)), (true, true));
-    // Trust that is built again takes nothing over, whether or not it says the same.
+    // Rebuilt trust keeps no cached results, whether or not it is equal.
     let root = Identity::iaca(Curve::P256, NOW.0).der;
     let more = Trust::new(PROVIDER, [pid().status_roots(root)]).unwrap();
     assert_eq!(again(&more), (false, false));

@@ -92,7 +92,7 @@ fn clients_are_created_listed_and_revoked() {
     assert_eq!(installation.run(&["client", "list"]).code, OK);
 }
 
-/// Clients gave such names before they were refused.
+/// Clients gave such names before they were rejected.
 #[test]
 fn a_name_with_control_characters_makes_no_rows_and_no_commands_in_a_list() {
     use idgate_store::OperatorStore;
@@ -145,7 +145,7 @@ fn trust_is_added_to_replaced_shown_checked_and_removed() {
     installation.trust(&sample_trust(), &[]);
     let shown = installation.run_json(&["trust", "show", ISSUER, "--json"]);
     assert!(shown.to_string().contains(VCT), "{shown}");
-    // Another key is added, a named attribute is replaced.
+    // Another key is added, and a given attribute is replaced.
     let second = SigningKey::from_seed(Curve::P384, "second issuer key");
     let pem = installation.file("second.pem", second.public_pem());
     let add = ["trust", "add", ISSUER, "--public-key", pem.to_str().unwrap(), "--vct", "urn:new"];
@@ -238,7 +238,7 @@ fn unknown_and_invalid_settings_are_errors() {
     let output = installation.run(&["config", "check", "--config", path.to_str().unwrap()]);
     assert!([ERROR, USAGE].contains(&output.code), "{output:?}");
     assert!(output.stderr.contains("bass_url"), "{output:?}");
-    // Other programs may have variables of this prefix: those are named, not refused.
+    // Other programs may have variables with this prefix, so these are named but accepted.
     let output = Installation::new().with("IDGATE_BASE_URI", "x").run(&["config", "check"]);
     let told = output.stdout + &output.stderr;
     assert!(told.lines().any(|line| line.contains("IDGATE_BASE_URI")), "{told}");
@@ -259,7 +259,7 @@ fn secrets_are_read_from_files_and_never_printed() {
             assert!(output.stdout.contains("***") && !output.stdout.contains("c2Vu"), "{output:?}");
             assert!(!output.stderr.contains("c2Vu"), "{output:?}");
         }
-        // And it is the key in use: none is generated.
+        // It is the key in use: none is generated.
         installation.serve();
         let generated = crate::disk::files(&installation.data_dir());
         let is_key = |file: &&std::path::PathBuf| file.extension().is_none_or(|e| e == "key");
@@ -345,7 +345,7 @@ fn with_json_a_failure_is_one_object() {
         assert_eq!(members(&output.json()), ["error"], "{command:?}");
         assert!(!text(&output.json(), "error").is_empty() && !output.stderr.is_empty());
     }
-    // Settings of the server are not in the way of a command that has no use for them.
+    // Server settings do not affect a command that does not use them.
     assert_eq!(installation.run(&["client", "create", "shop"]).code, OK);
 }
 
@@ -373,7 +373,7 @@ fn a_captured_presentation_is_verified_offline() {
     let other_nonce = capture.verify(&installation, "another-nonce", &jwk, &[]);
     assert_eq!(other_nonce.code, REFUSED, "{other_nonce:?}");
     assert!(other_nonce.stdout.contains("nonce_mismatch"), "{other_nonce:?}");
-    // What passed before it is shown as passed.
+    // Checks that passed before it are shown as passed.
     assert!(other_nonce.stdout.contains("RFC 9901 7.1 step 2"), "{other_nonce:?}");
     let json = capture.verify(&installation, "another-nonce", &jwk, &["--json"]);
     assert_eq!(json.code, REFUSED);
@@ -399,7 +399,7 @@ fn an_offline_verification_prints_no_claim_values() {
     }
 }
 
-/// A presentation in a file, and what it was made for.
+/// A presentation in a file, and the request that it answers.
 struct Capture {
     file: String,
     client_id: String,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::server::Installation;
 use crate::tenant::{Gateway, Tenant, form, request_for, sample_wallet};
 
-/// The status of one check of `doctor`; the worst when there are several.
+/// The status of one check of `doctor`, or the worst one if there are several.
 fn status(report: &Value, check: &str) -> String {
     let rows = report["checks"].as_array().unwrap().iter();
     let of_check =
@@ -37,7 +37,7 @@ fn a_backup_of_a_running_gateway_restores_to_a_working_one() {
     let file = gateway.installation.data_dir().with_file_name("backup.db");
     let path = file.to_str().unwrap();
     let made = gateway.installation.run_json(&["backup", path, "--json"]);
-    // The server goes on, and what was open is settled after the backup.
+    // The server continues, and an open session is settled after the backup.
     tenant.post_answer(&open.id, &form(&wallet, &open)).expect_status(200);
     let bytes = fs::read(&file).unwrap();
     assert_eq!(made["bytes"], bytes.len());
@@ -63,13 +63,13 @@ fn a_backup_of_a_running_gateway_restores_to_a_working_one() {
     let mut tenant = Tenant { http: crate::http::Http::new(server.address), api_key };
     let session = tenant.read(&verified);
     assert_eq!((&session["status"], session.get("claims")), (&"VERIFIED".into(), None));
-    // Not open again, and not expired either.
+    // It is neither reopened nor expired.
     tenant.get(&open.id).expect_error(404, "not_found");
     tenant.post_answer(&open.id, &form(&wallet, &open)).expect_error(409, "session_not_pending");
     tenant.verified(&request, &wallet);
 }
 
-/// As docs/operate.md says: the copy as idgate.db, the key beside it, nothing else.
+/// Restores as docs/operate.md says: the copy as idgate.db, the key next to it, nothing else.
 fn restore(from: &Installation, file: &Path) -> Installation {
     let restored = Installation::new();
     let dir = restored.data_dir();
@@ -92,7 +92,7 @@ fn doctor_passes_a_healthy_running_gateway_and_changes_nothing() {
     let report = gateway.installation.run_json(&["doctor", "--json"]);
     for check in ["settings", "permissions", "disk", "database", "instance_key", "schema", "clock"]
     {
-        // A full disk is the machine's, not the gateway's.
+        // A full disk is a fault of the test machine.
         assert!(check == "disk" || status(&report, check) == "ok", "{check}: {report}");
     }
     assert_eq!(status(&report, "results"), "ok", "{report}");
@@ -199,7 +199,7 @@ fn doctor_finds_development_settings() {
     expect(&desk, "base_url", "absent", 0);
     let live = installation("production");
     live.create_client("shop", true);
-    // Tests run with limits off and on plain loopback.
+    // Tests run with limits off, on loopback without TLS.
     expect(&live, "base_url", "failed", 3);
     expect(&live, "rate_limits", "failed", 3);
     expect(&live, "key_custody", "warning", 3);

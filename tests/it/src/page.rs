@@ -1,5 +1,5 @@
-//! The page for people (decisions 27) over real sockets: what it shows and to whom, what it never shows,
-//! and where it leads.
+//! The page for people (decisions 27) over real sockets: what it shows to whom, what it never
+//! shows, and its links.
 
 mod binding;
 mod cancelled;
@@ -31,14 +31,14 @@ fn gateway() -> Gateway {
     Gateway::trusting(installation(), &sample_trust())
 }
 
-/// A request that leads back.
+/// A request with a way back.
 fn request() -> Value {
     let mut request = request_for(&["given_name"]);
     request["redirect_uri"] = json!(BACK);
     request
 }
 
-/// A browser that looks at one page.
+/// A browser that opens one page.
 struct Browser {
     http: Http,
     path: String,
@@ -80,7 +80,7 @@ impl Browser {
         self.send(request.header("Accept", "application/json"))
     }
 
-    /// Takes the page, as its script does.
+    /// Takes the page, like its script.
     #[track_caller]
     fn take(&mut self) -> Value {
         let taken = self.post("/take").expect_status(200);
@@ -104,7 +104,7 @@ fn opened(request: &Value) -> (Gateway, Tenant, Created, Browser) {
     (gateway, tenant, created, browser)
 }
 
-/// The same where pages are limited and no time passes, once the limit is reached.
+/// The same with rate limits and a clock that stands still, after the limit is reached.
 fn exhausted() -> (Gateway, Created, Browser) {
     let limited = installation().with("IDGATE_RATE_LIMITS", "on").with_machine();
     let gateway = Gateway::trusting(limited, &sample_trust());
@@ -150,7 +150,7 @@ fn the_page_names_client_and_claims_and_links_to_wallets() {
     assert_eq!(led.header("location"), created.answer["deep_links"]["haip"].as_str());
     browser.get("/open?scheme=mailto").expect_error(404, "not_found");
     assert!(!page.contains("<script>") && !page.contains(" style=") && !page.contains("<style"));
-    // Its address names no session, and neither does another's.
+    // Its address names no session, nor does another page's.
     assert!(
         !created.answer["page_url"]
             .as_str()
@@ -384,7 +384,7 @@ fn the_page_is_notified_of_changes() {
     let created = tenant.create(&request());
     let mut browser = Browser::new(&gateway, &created);
     browser.take();
-    // It waits for a change, and not for a time that is over.
+    // It waits for a change, not for a timeout.
     gateway.installation.machine().freeze();
     let path = format!("{}/state?seen=open", browser.path);
     let waiting = Asked::new(gateway.server.address, browser.with_cookie(Request::get(path)));

@@ -1,5 +1,5 @@
-//! Several gateways on one PostgreSQL, through the real binary. Where there is no PostgreSQL, the tests
-//! say so and show nothing.
+//! Several gateways on one PostgreSQL with the real binary. Without PostgreSQL on the machine the
+//! tests say so and check nothing.
 
 mod away;
 mod chaos;
@@ -57,7 +57,7 @@ fn results_and_revocations_are_seen_by_both_nodes() {
     assert!(!installation.unused_data_dir().exists(), "nothing is kept beside the database");
 }
 
-/// One of them does it, and the others wait for that one.
+/// One of them migrates, and the others wait for it.
 #[test]
 fn concurrent_migrations_run_once() {
     let Some(database) = stores::empty() else { return };
@@ -74,7 +74,7 @@ fn concurrent_migrations_run_once() {
     assert_eq!(doctor["ok"], true, "{doctor}");
 }
 
-/// For longer than any other statement waits for a lock, which is five seconds.
+/// Longer than any other statement waits for a lock, which is five seconds.
 #[test]
 fn a_migration_waits_for_a_running_one() {
     let Some(database) = stores::empty() else { return };
@@ -95,7 +95,7 @@ fn a_migration_waits_for_a_running_one() {
         let migrate = scope.spawn(|| Installation::on(&database).run(&["migrate", "--json"]));
         let waited = "NOT granted AND clock_timestamp() - query_start > interval '5500 ms'";
         eventually("it waits for longer", || migrate.is_finished() || count(waited) == "1");
-        // The end of its input ends it.
+        // It ends when its input is closed.
         drop(begin);
         migrate.join().unwrap()
     });

@@ -1,5 +1,4 @@
-//! A client that its operator revoked: its open sessions end, and no wallet, page or link leads
-//! to them any more.
+//! A revoked client: its open sessions end, and no wallet, page or link reaches them any more.
 
 use idgate_testkit::patience::eventually_some;
 use idgate_testkit::request_object::JarLink;

@@ -1,5 +1,5 @@
-//! Status of SD-JWT VC through a whole verification: what is asked and when, what is committed
-//! before, and what the answers come to.
+//! The status of SD-JWT VCs through a whole verification: what is fetched and when, what is
+//! committed before, and the effect of the results.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use idgate_testkit::x509::{CRL_URI, Identity, key_identifier};
 use serde_json::{Value, json};
 
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
-/// When the fetch comes back.
+/// When the fetch returns.
 const LATER: UnixMillis = UnixMillis(SAMPLE_NOW_MS + 3_000);
 const URI: &str = "https://status.example/1";
 const VCTS: [&str; 3] = ["urn:one", "urn:two", "urn:three"];
@@ -80,12 +80,12 @@ struct Flow {
 }
 
 impl Flow {
-    /// A session that asks for one credential for each of `statuses`, `None` for no status claim.
+    /// A session that asks for one credential for each of `statuses`. `None`: no status claim.
     fn new(statuses: &[Option<Value>]) -> Self {
         Self::by(&if_published(), ISSUER, statuses)
     }
 
-    /// A session of `verifier` that asks `issuer`.
+    /// A session of `verifier` that asks for credentials of `issuer`.
     fn by(verifier: &Verifier, issuer: &str, statuses: &[Option<Value>]) -> Self {
         Self::made(issuer, verifier.clone(), "given_name", statuses)
     }
@@ -103,7 +103,7 @@ impl Flow {
         Self::of_issuers(&vec![issuer; statuses.len()], verifier, claim, statuses)
     }
 
-    /// Each credential is asked for from its own of `issuers`.
+    /// Each credential is requested from its own issuer in `issuers`.
     fn of_issuers(
         issuers: &[&str],
         verifier: Verifier,
@@ -272,7 +272,7 @@ fn the_list_decides() {
 
 #[test]
 fn no_status_is_fetched_for_an_answer_that_fails_another_check() {
-    // The second credential has a status of no known mechanism.
+    // The second credential has a status with an unknown mechanism.
     let unknown = Flow::new(&[published(0), Some(json!({ "mechanism": {} }))]);
     let decision = done(unknown.verify().step().unwrap());
     assert_eq!(reason(&decision), Some(Reason::RevocationUnknown));
@@ -282,7 +282,7 @@ fn no_status_is_fetched_for_an_answer_that_fails_another_check() {
     let decision = done(lacking.verify().step().unwrap());
     assert_eq!(reason(&decision), Some(Reason::ClaimMissing));
     assert_eq!(decision.transition.from, lacking.session.revision());
-    // One requires a status and has none.
+    // One credential requires a status and has none.
     let missing = Flow::under(RevocationPolicy::Required, &[published(0), None]);
     let decision = done(missing.verify().step().unwrap());
     assert_eq!(reason(&decision), Some(Reason::RevocationUnknown));
@@ -302,15 +302,15 @@ fn equal_status_sources_are_fetched_once_for_all_credentials() {
     assert_eq!(failed, [false, true]);
 }
 
-/// Base64 with padding, as `x5c` has it (RFC 7515 4.1.6).
+/// Padded Base64, as in `x5c` (RFC 7515 4.1.6).
 fn base64(der: &[u8]) -> String {
     let text = base64url(der).replace('-', "+").replace('_', "/");
     let padded = text.len().next_multiple_of(4);
     format!("{text:=<padded$}")
 }
 
-/// Who signed a list is known, and asked for, once the list is there. An embedder that commits each
-/// hold and one that commits the first only come to the same.
+/// The signer of a list is known once the list is there, and then its CRL is fetched. An embedder
+/// that commits each hold gets the same as one that commits only the first.
 #[test]
 fn the_crl_of_a_lists_signer_is_a_second_round_with_a_hold_that_changes_nothing() {
     let root = Identity::iaca(Curve::P256, NOW.0);
@@ -435,7 +435,7 @@ fn a_cached_status_source_is_bound_to_issuer_and_trust() {
     let statuses = [published(0)];
     for flow in [
         Flow::by(&verifier, "https://other.example", &statuses),
-        // Trust that is built again is another, also under the same number.
+        // Rebuilt trust is different, even with the same number.
         Flow::by(&if_published(), ISSUER, &statuses),
     ] {
         let mut verification = flow.verify();

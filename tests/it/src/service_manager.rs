@@ -1,4 +1,4 @@
-//! What systemd is told (sd_notify(3)): a socket stands for it.
+//! Notifications to systemd (sd_notify(3)); a socket takes systemd's place.
 
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
@@ -24,7 +24,7 @@ impl Manager {
         Self { socket, installation }
     }
 
-    /// What is said until a word is, that word included.
+    /// All notifications up to and including this one.
     fn until(&self, word: &str) -> Vec<String> {
         let (mut said, mut datagram) = (Vec::new(), [0; 512]);
         while !said.iter().any(|line| line == word) {
@@ -36,7 +36,7 @@ impl Manager {
         said
     }
 
-    /// All words that were not read yet.
+    /// All notifications that were not read yet.
     fn so_far(&self) -> Vec<String> {
         self.socket.set_nonblocking(true).unwrap();
         let (mut said, mut datagram) = (Vec::new(), [0; 512]);
@@ -75,7 +75,7 @@ fn watchdog_pings_are_twice_as_frequent_as_required() {
     machine.freeze();
     let server = manager.installation.serve();
     let mut said = manager.until("READY=1");
-    // Immediately, and every 200 ms from then on.
+    // Immediately, and then every 200 ms.
     for _ in 0..21 {
         server.pass(machine, Duration::from_millis(100));
         said.extend(manager.so_far());

@@ -1,4 +1,4 @@
-//! Two ends of a session through the real program: the wallet's error, and expiry.
+//! Two ends of a session with the real program: the wallet's error, and expiry.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::server::Installation;
 use crate::tenant::{Gateway, form, request_for, sample_wallet, timestamp};
 use crate::ws::Stream;
 
-/// OpenID4VP 8.5, and what wallets in use send beside it.
+/// OpenID4VP 8.5, and further codes that wallets in use send.
 const WALLET_ERRORS: [&str; 12] = [
     "access_denied",
     "invalid_request",

@@ -1,4 +1,4 @@
-//! The status stream as Server-Sent Events, over raw sockets (decisions 26).
+//! Live events (Server-Sent Events) of a session, over raw sockets (decisions 26).
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -14,18 +14,18 @@ use crate::tenant::{
 };
 use crate::ws::Stream;
 
-/// An event as its reader's library would give it.
+/// An event as a client library returns it.
 #[derive(Clone, Debug, PartialEq)]
 enum Got {
     Status(u64, Value),
     End(Value),
 }
 
-/// The reader's side.
+/// The client's side.
 struct Events {
     from: BufReader<TcpStream>,
     head: String,
-    /// What came and was not read yet.
+    /// Received and not yet parsed.
     text: String,
     over: bool,
 }
@@ -59,7 +59,7 @@ impl Events {
         Self { from, head, text: String::new(), over: false }
     }
 
-    /// The next event; `None`: the answer ended, and the connection with it.
+    /// The next event. `None`: the answer and its connection ended.
     #[track_caller]
     fn next(&mut self) -> Option<Got> {
         loop {
@@ -78,7 +78,7 @@ impl Events {
         }
     }
 
-    /// Reads one chunk (RFC 9112 7.1); `false`: it was the last.
+    /// Reads one chunk (RFC 9112 7.1). `false`: it was the last.
     fn chunk(&mut self) -> bool {
         if self.over {
             return false;
@@ -185,7 +185,7 @@ fn last_event_id_resumes_and_an_unknown_one_is_400() {
         assert_eq!(events.statuses(rest.len()), rest);
         events.ends();
     }
-    // The query is for who cannot send the header, which goes first.
+    // The query is for clients that cannot send the header, which takes precedence.
     let answer = refused(&mut tenant, &settled, "?after=2", "");
     let text = String::from_utf8(answer.expect_status(200).body).unwrap();
     assert!(text.starts_with("id: 3\n") && text.ends_with("\n\n"), "{text}");

@@ -1,4 +1,4 @@
-//! The tamper table over HTTP: the status, the `error` code and the session that each row leaves.
+//! The tamper table over HTTP: the status, the `error` code and the resulting session of each row.
 
 use std::thread;
 
@@ -17,9 +17,9 @@ pub(crate) struct OverHttp {
     pub(crate) tenant: Tenant,
     trust: Trust,
     session: Option<Created>,
-    /// What a wallet whose answer is taken is told.
+    /// The reply to a wallet whose answer is accepted.
     pub(crate) taken: Value,
-    /// Of the last answer.
+    /// The status of the last answer.
     pub(crate) status: u16,
 }
 

@@ -1,5 +1,5 @@
-//! Traces, read by a collector: what of a session there is to see, that it is one tree, and that nobody's
-//! data is in it (decisions 29).
+//! Traces, read by a collector: the spans of a session, that they form one tree, and that they
+//! contain no personal data (decisions 29).
 
 mod collector;
 mod failures;
@@ -35,7 +35,7 @@ fn permissive() -> Installation {
         .with("IDGATE_WEBHOOK_ALLOW_HTTP", "true")
 }
 
-/// Has the client's sessions told to `receiver`.
+/// Sends notifications about the client's sessions to `receiver`.
 fn notify(gateway: &Gateway, tenant: &mut Tenant, receiver: &Receiver) {
     gateway.installation.run_json(&["webhook-host", "approve", "127.0.0.1", "--json"]);
     let put = Request::new("PUT", "/v1/webhook-endpoint").bearer(&tenant.api_key);
@@ -43,7 +43,7 @@ fn notify(gateway: &Gateway, tenant: &mut Tenant, receiver: &Receiver) {
     tenant.http.send(&put).expect_status(200);
 }
 
-/// The spans of the one session that was made: those of its trace.
+/// The spans of the only session: those in its trace.
 fn of_session(spans: &[Span]) -> Vec<Span> {
     let made = spans.iter().find(|span| span.name == "POST /v1/sessions").unwrap();
     spans.iter().filter(|span| span.trace_id == made.trace_id).cloned().collect()
@@ -98,7 +98,7 @@ fn a_session_is_one_tree_from_its_creation_to_its_webhook_without_anybodys_data(
     let spans = of_session(&collector.wait_for("the webhook is traced", is_told));
     assert_eq!(tree(&spans), SESSION);
     assert_eq!(shown(), SESSION, "docs/operate.md shows another tree");
-    // What each says.
+    // The attributes of each span.
     let mut create = attributes(named(&spans, "POST /v1/sessions"));
     let stages = ["request", "authenticate", "read", "make", "seal", "write", "answer"];
     for stage in stages {
@@ -127,7 +127,7 @@ fn a_session_is_one_tree_from_its_creation_to_its_webhook_without_anybodys_data(
     let fetched = named(&spans, "fetch status");
     let expected = [("idgate.sources", "1"), ("server.address", "127.0.0.1")];
     assert_eq!(attributes(fetched), expected.map(|(key, value)| (key.into(), value.into())).into());
-    // Whoever has the list does not learn which answers belong together.
+    // The host of the list must not learn which answers belong together.
     let [asked] = lists.asked().try_into().unwrap();
     assert!(!asked.to_ascii_lowercase().contains("trace"), "{asked}");
     let told = named(&spans, "POST webhook");
@@ -138,11 +138,11 @@ fn a_session_is_one_tree_from_its_creation_to_its_webhook_without_anybodys_data(
     let ids: BTreeSet<_> = spans.iter().map(|span| &span.span_id).collect();
     assert_eq!(ids.len(), spans.len());
     assert_eq!(collector.resource()["service.name"], "gate-7");
-    // The receiver can go on from there.
+    // The receiver can continue the trace.
     let sent = receiver.all().remove(0);
     let [trace, parent] = [&told.trace_id, &told.span_id].map(|id| hex(id));
     assert_eq!(sent.header("traceparent"), format!("00-{trace}-{parent}-01"));
-    // And of nobody anything is said.
+    // No personal data is in it.
     let mut secrets = vec![
         "Sentinel".to_owned(),
         "given_name".into(),
@@ -169,7 +169,7 @@ fn a_session_is_one_tree_from_its_creation_to_its_webhook_without_anybodys_data(
     }
 }
 
-/// The names of the spans in the tree that operators are shown.
+/// The names of the spans in the tree that operators see.
 fn shown() -> String {
     let manual = include_str!("../../../docs/operate.md");
     let (_, shown) = manual.split_once("One session, as a collector showed it").unwrap();

@@ -1,4 +1,4 @@
-//! `idgate verify --dcql` on the captured answer to a request of OpenID4VP 1.0.
+//! `idgate verify --dcql` on the captured answer to an OpenID4VP 1.0 request.
 
 use idgate_testkit::jwe::Enc;
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -21,7 +21,7 @@ const RESPONSE_URI: &str = "https://gateway.example/v1/oid4vp/response/off_1";
 const CLIENT_ID: &str = "x509_hash:Uvo3HtuIxuhC92rShpgqcT3YXwrqRxWEviRiA0OZszk";
 const NONCE: &str = "the-nonce-of-a-captured-request";
 
-/// The files beside a captured answer, and who gave it.
+/// The files for a captured answer, and the wallet that gave it.
 struct Desk {
     installation: Installation,
     wallet: Wallet,
@@ -65,7 +65,7 @@ impl Desk {
         answer.parameters["vp_token"].clone()
     }
 
-    /// Verifies what the wallet sent, as an answer to the request above.
+    /// Verifies the wallet's answer to the request above.
     fn verify(&self, vp_token: &Value, more: &[&str]) -> Output {
         self.installation.file("vp_token.json", vp_token.to_string());
         let arguments = [
@@ -143,7 +143,7 @@ fn the_transcript_of_annex_b_is_refused_with_and_without_apu() {
     let output = desk.asked(&annex_b, &[]);
     assert_eq!(output.code, REFUSED, "{output:?}");
     assert!(output.stdout.contains("device_auth_invalid"), "{output:?}");
-    // Nothing of OpenID4VP 1.0 says what `apu` would be good for.
+    // OpenID4VP 1.0 has no use for `apu`.
     let output = desk.asked(&annex_b, &["--apu", "bm9uY2U"]);
     assert_eq!(output.code, USAGE, "{output:?}");
     assert!(output.stderr.contains("--apu"), "{output:?}");

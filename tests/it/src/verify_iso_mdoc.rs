@@ -1,4 +1,5 @@
-//! `idgate verify --encryption-info` on what a page got from its browser by ISO/IEC TS 18013-7 Annex C.
+//! `idgate verify --encryption-info` on an answer that a page got from its browser by ISO/IEC TS
+//! 18013-7 Annex C.
 
 use idgate_testkit::codec::base64url;
 use idgate_testkit::iso_mdoc::{AskedDocument, IsoMdocAnswer, IsoMdocRequest};
@@ -17,7 +18,7 @@ const REFUSED: i32 = 3;
 
 const SHOP: &str = "https://shop.example";
 
-/// The files beside a captured answer, who gave it, and the request of the shop's page.
+/// The files for a captured answer, the wallet that gave it, and the request of the shop's page.
 struct Desk {
     installation: Installation,
     wallet: Wallet,
@@ -61,7 +62,7 @@ impl Desk {
         self.wallet.answer_iso_mdoc(&self.request).unwrap()
     }
 
-    /// Verifies this as what came to a page.
+    /// Verifies this as an answer to a page.
     fn verify(&self, captured: impl AsRef<[u8]>, more: &[&str]) -> Output {
         self.installation.file("captured", captured);
         let arguments =
@@ -69,7 +70,7 @@ impl Desk {
         self.installation.run(&[&arguments, more].concat())
     }
 
-    /// The same of a page from there, with this key.
+    /// The same for a page on that origin, with this key.
     fn from(&self, captured: impl AsRef<[u8]>, origin: &str, key: &str) -> Output {
         let info = &*self.request.encryption_info;
         let page = ["--origin", origin, "--encryption-info", info, "--enc-key", key, "--json"];

@@ -1,4 +1,4 @@
-//! Whole verifications over HTTP: both forms of request, both encodings of the answer, and what the
+//! Whole verifications over HTTP: both request forms, both encodings of the answer, and what the
 //! tenant and the browser get.
 
 use std::collections::BTreeSet;

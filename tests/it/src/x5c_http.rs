@@ -1,5 +1,5 @@
-//! An SD-JWT VC signed by a certificate, through the real binary: results, CRLs, status lists, and
-//! what `idgate verify` makes of it.
+//! SD-JWT VCs signed under a certificate, with the real binary: results, CRLs, status lists, and
+//! `idgate verify`.
 
 mod revocation;
 
@@ -37,7 +37,7 @@ impl Desk {
         Self::start_on(Installation::new())
     }
 
-    /// The sample credential with a certificate that `change` makes of the issuer's.
+    /// The sample credential with the issuer's certificate changed by `change`.
     fn credential(
         &self,
         change: impl FnOnce(CertificateBuilder) -> CertificateBuilder,
@@ -46,7 +46,7 @@ impl Desk {
         samples::identity(&holder_key(), now_ms()).x5c(&[signer])
     }
 
-    /// The same over a CA below the root.
+    /// The same with a CA between the root and the issuer.
     fn credential_over(
         &self,
         ca: &Identity,
@@ -56,7 +56,7 @@ impl Desk {
         samples::identity(&holder_key(), now_ms()).x5c(&[&signer, &ca.der])
     }
 
-    /// A CA below the root, with a certificate that `change` makes of its own.
+    /// A CA below the root, with its certificate changed by `change`.
     fn intermediate(
         &self,
         change: impl FnOnce(CertificateBuilder) -> CertificateBuilder,
@@ -144,7 +144,7 @@ fn an_entry_with_sd_jwt_roots_only_serves_no_mdoc() {
 const NONCE: &str = "the-nonce-of-a-captured-request";
 const CLIENT_ID: &str = "redirect_uri:https://gateway.example/r";
 
-/// `presentation`, of a captured credential.
+/// A captured presentation of this credential in a file.
 fn captured(installation: &Installation, credential: CredentialBuilder) {
     let shown = Presentation::whole(&credential.issue(&issuer_key()));
     let request = AuthorizationRequest {
@@ -257,7 +257,7 @@ fn a_captured_presentations_signer_needs_the_usages_in_the_options() {
     }
 }
 
-/// A web server's certificate below the root signs no credentials (RFC 5280 4.2.1.12).
+/// A web server's certificate below the root cannot sign credentials (RFC 5280 4.2.1.12).
 #[test]
 fn a_signer_certificate_for_other_uses_is_rejected() {
     let mut desk = Desk::start();
@@ -296,7 +296,7 @@ fn doctor_names_an_entry_with_a_rejected_pinned_issuer() {
     }
 }
 
-/// Unlike a document signer, which has a root to go by: it is the issuer, as a bare key is.
+/// A document signer has a root. A pinned issuer is trusted by itself, like a bare key.
 #[test]
 fn a_pinned_issuer_serves_live_sessions_in_every_environment_as_a_key_does() {
     for environment in ["development", "staging", "production"] {

@@ -1,4 +1,4 @@
-//! One part of an answer is not as a wallet makes it: the reason, or why nothing changed.
+//! One part of an answer is forged: the reason of the rejection, or why nothing changes.
 
 use idgate_core::error::NotAnAnswer;
 use idgate_core::trust::DeviceResponseDocuments;
@@ -60,7 +60,8 @@ fn forged_at(gateway: &mut Gateway, way: Way, id: &str, forgery: Forgery) -> Out
     (reply, session.reason_at(NOW).map(|reason| reason.as_str()))
 }
 
-/// HAIP 5.3.1 demands one document of the wallet, and by default nobody else may send more either.
+/// HAIP 5.3.1 requires one document from the wallet, and by default others may not send more
+/// either.
 #[test]
 fn an_entry_may_take_a_device_response_of_several_documents() {
     for way in both() {

@@ -1,5 +1,5 @@
-//! The request of ISO/IEC TS 18013-7 Annex C beside those of OpenID4VP: who is asked for what, who may
-//! answer, and from where.
+//! The request of ISO/IEC TS 18013-7 Annex C next to those of OpenID4VP: its content, and who may
+//! answer from where.
 
 use idgate_core::error::{CreateError, NotAnAnswer};
 use idgate_core::shell::{ClientIdForm, Phase, PresentationRequest};
@@ -19,7 +19,7 @@ const OTHER: &str = "https://other.example";
 const PLAIN: Way = Way::Jar { form: ClientIdForm::DecentralizedIdentifier, encrypted: false };
 const INLINE: Way = Way::Inline { encrypted: false };
 
-/// A session for the page of the shop, and what it passes on for Annex C.
+/// A session for the shop's page, and its request for Annex C.
 fn asked(way: Way, dc_api: DcApi) -> (Gateway, Session, IsoMdocRequest) {
     let mut gateway = Gateway::for_browsers(way, dc_api);
     let session = gateway.create_for(&asking(&["mdl"]), &[], &[SHOP]);
@@ -35,7 +35,7 @@ fn reason(session: &Session) -> Option<&'static str> {
     session.reason_at(NOW).map(Reason::as_str)
 }
 
-/// What becomes of the answer of `change`.
+/// The reason for which an answer with `change` is rejected.
 #[track_caller]
 fn refused(change: impl FnOnce(&mut IsoMdocAnswer)) -> &'static str {
     let (gateway, mut session, request) = asked(Way::Haip, DcApi::Unsigned);
@@ -46,7 +46,7 @@ fn refused(change: impl FnOnce(&mut IsoMdocAnswer)) -> &'static str {
     reason(&session).unwrap()
 }
 
-/// The same of what the response holds.
+/// The same for a change inside the response.
 #[track_caller]
 fn refused_response(change: impl FnOnce(&mut Cbor)) -> &'static str {
     let (gateway, mut session, request) = asked(Way::Haip, DcApi::Unsigned);
@@ -69,7 +69,7 @@ fn documents(response: &mut Cbor) -> &mut Vec<Cbor> {
 fn every_iso_mdoc_request_form_returns_the_claims() {
     for way in [INLINE, PLAIN, Way::Haip] {
         for dc_api in [DcApi::Unsigned, DcApi::Signed, DcApi::Multisigned] {
-            // A verifier by value has nobody who signs under a DID.
+            // A verifier by value has no key to sign with a DID.
             if matches!(way, Way::Inline { .. }) && dc_api != DcApi::Unsigned {
                 continue;
             }
@@ -162,7 +162,7 @@ fn a_tenant_can_switch_off_the_iso_mdoc_request() {
     assert!(gateway.iso_mdoc(&session, SHOP).is_none());
 }
 
-/// The signature covers the transcript, and that the origin.
+/// The signature covers the transcript, and the transcript covers the origin.
 #[test]
 fn a_signed_one_is_for_one_origin() {
     for (way, dc_api, is_refused) in [
@@ -195,7 +195,7 @@ fn of_several_origins_the_one_that_fits_is_reported() {
     }
 }
 
-/// What is encrypted for another page does not open, and so settles nothing.
+/// An answer that is encrypted for another page does not decrypt, so it settles nothing.
 #[test]
 fn a_page_from_elsewhere_gets_nothing() {
     for elsewhere in [OTHER, "https://shop.example.evil.example", "https://shop.example/"] {
@@ -259,7 +259,7 @@ fn a_document_that_is_missing_is_refused() {
     assert_eq!(refused_response(reported), "claim_missing");
 }
 
-/// What the response says of itself comes before what is in it.
+/// The response's own fields are checked before its documents.
 #[test]
 fn version_status_and_reported_errors_are_checked_before_types() {
     let other = |response: &mut Cbor| documents(response)[0].set("docType", "org.example.other");
@@ -351,7 +351,7 @@ fn an_error_of_the_wallet_settles_the_session() {
     assert_eq!(session.phase(), &Phase::Failed { at, reason, wallet_error });
 }
 
-/// Sets let others be absent; what comes must be a whole option of each that is required.
+/// With sets, documents may be absent; those present must complete an option of each required set.
 #[test]
 fn credential_sets_decide_which_documents_are_required() {
     let photo = json!({"id": "photo", "format": "mso_mdoc", "issuer_id": samples::MDL_ISSUER,
@@ -377,7 +377,8 @@ fn credential_sets_decide_which_documents_are_required() {
             assert_eq!(reason(&session), Some("doc_type_mismatch"), "{sets}");
         }
     }
-    // A wallet may say which one it could not give: that matters where it must come.
+    // A wallet may report a document that it could not return. That matters if the document is
+    // required.
     for (sets, expected) in [
         (json!([{"options": [["photo"], ["mdl"]]}]), None),
         (json!([{"options": [["photo", "mdl"]]}]), Some("claim_missing")),
@@ -405,7 +406,7 @@ fn credential_sets_decide_which_documents_are_required() {
     documents(&mut response).clear();
     let _reply = gateway.relay(&mut session, &answer.credential_of(&response.encode()).to_string());
     assert_eq!(reason(&session), Some("malformed_presentation"));
-    // Without sets both must come.
+    // Without sets both are required.
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
     let mut session = gateway.create_for(&body, &[], &[SHOP]);
     let mut request = gateway.iso_mdoc(&session, SHOP).unwrap();

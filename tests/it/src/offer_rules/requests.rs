@@ -1,4 +1,4 @@
-//! A wallet finds nothing wrong with a request, answers it, and is believed.
+//! A strict wallet has no findings about a request, and its answer is verified.
 
 use idgate_core::Profile;
 use idgate_core::verify::WalletReply;

@@ -1,4 +1,4 @@
-//! What wallets say instead of answering (8.5): noted by its name, and by nothing of the wallet's own.
+//! Wallet errors (8.5): recorded by their standard name, without the wallet's own text.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! ISO/IEC TS 18013-7 Annex C over HTTP: what a page passes on, and what its server relays.
+//! ISO/IEC TS 18013-7 Annex C over HTTP: the request that a page passes on, and the answer that its
+//! server relays.
 
 use idgate_testkit::iso_mdoc::{IsoMdocAnswer, IsoMdocRequest, PROTOCOL};
 use idgate_testkit::openid4vp::{Certificate, check_path};
@@ -28,7 +29,7 @@ impl Desk {
     }
 }
 
-/// What is passed on last, as a page from `origin` has it.
+/// The last request, as a page on `origin` passes it on.
 #[track_caller]
 fn passed_on(created: &Created, origin: &str) -> IsoMdocRequest {
     let last = created.answer["dc_api"]["requests"].as_array().unwrap().last().unwrap();
@@ -114,7 +115,7 @@ fn iso_mdoc_requests_are_for_mdocs_only_and_signed_ones_for_one_origin() {
     desk.tenant.post_session(&body).expect_error(400, "invalid_request");
 }
 
-/// The key is in the store, sealed and apart from the session, until it is settled.
+/// The key is stored sealed and separately from the session until the session settles.
 #[test]
 fn a_restarted_gateway_reads_the_iso_mdoc_answer() {
     let mut desk = desk("signed");

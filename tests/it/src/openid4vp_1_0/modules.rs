@@ -1,4 +1,4 @@
-//! The modules that end well: the happy flow, the holder's key with nothing but its members, a request
+//! The successful modules: the happy flow, a holder key with only the required members, a request
 //! fetched by POST, and one fetched twice.
 
 use super::*;
@@ -44,7 +44,7 @@ fn a_request_fetched_by_post_has_the_wallet_nonce() {
         let (asked, findings) = desk.read(&created.uri, SD_JWT_VC, Some(WALLET_NONCE));
         assert!(findings.is_empty(), "{variant:?}:\n{findings}");
         assert_eq!(asked.parameters["wallet_nonce"], WALLET_NONCE);
-        // A wallet that cannot POST falls back to GET, and is answered without a nonce.
+        // A wallet that cannot POST falls back to GET, and gets a request without its nonce.
         let (asked, findings) = desk.read(&created.uri, SD_JWT_VC, None);
         assert!(findings.is_empty(), "{variant:?}:\n{findings}");
         desk.settle(&desk.answer(&asked));
@@ -59,7 +59,7 @@ fn fetching_a_request_twice_gives_the_same_parameters() {
     let (first, second) = (desk.request(&created, BOTH), desk.request(&created, BOTH));
     let parameters = |asked: &Asked| {
         let mut parameters = asked.parameters.clone();
-        // These say when it was fetched.
+        // These depend on the time of the fetch.
         parameters.retain(|name, _| !["iat", "exp"].contains(&name.as_str()));
         parameters
     };

@@ -1,5 +1,5 @@
-//! Same device under HAIP (H5.1): what was shown is read with the code that the browser brought back,
-//! or not at all.
+//! Same device under HAIP (H5.1): claims are read with the response code that the browser brought
+//! back, or not at all.
 
 use super::*;
 use crate::tenant::members;

@@ -1,5 +1,5 @@
-//! What is switched off, a profile or browsers: the sessions that were made before are served to their
-//! end, and no others are made.
+//! A profile or browser requests are switched off: existing sessions are served to their end, and
+//! no new ones are created.
 
 use super::*;
 

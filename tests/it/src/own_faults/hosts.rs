@@ -1,4 +1,4 @@
-//! Hosts of status lists that do not answer, or cannot be looked up.
+//! Status list hosts that do not answer, or cannot be looked up.
 
 use std::thread;
 

@@ -1,8 +1,8 @@
-//! One browser has a page; what proves that it was this one; and what another one sees.
+//! One browser has a page: how it proves that, and what other browsers see.
 
 use super::*;
 
-/// What of a page another browser must not see.
+/// Checks that another browser sees nothing of a page.
 fn assert_tells_nothing(page: &str) {
     assert!(page.contains("This page is open in another browser"), "{page}");
     for hidden in ["shop", "First name", "openid4vp", "id=\"qr\"", "id=\"back\"", "/cancel"] {
@@ -34,12 +34,12 @@ fn looking_takes_nothing_and_the_first_browser_that_acts_has_the_page() {
         assert_eq!((answer.status, answer.json()), (403, json!({ "state": "taken" })));
         assert!(answer.header("set-cookie").is_none());
     }
-    // It stays the first one's, as often as that comes.
+    // It stays with the first browser, however often that one comes back.
     assert_eq!(first.take()["state"], "open");
     assert_eq!(first.state(), "open");
 }
 
-/// Takes the page without a cookie, with a key that the browser made.
+/// Takes the page without a cookie, with a key that the browser generated.
 fn take_with(browser: &mut Browser, keys: &[&str]) -> Response {
     let request = Request::post(format!("{}/take", browser.path));
     let request = keys.iter().fold(request, |all, key| all.header("Idgate-Page-Key", *key));
@@ -66,7 +66,7 @@ fn a_page_can_be_taken_again_only_with_the_same_key() {
         assert_eq!((refused.status, refused.json()), (403, json!({ "state": "taken" })));
         assert!(refused.header("set-cookie").is_none());
     }
-    // A key takes, and opens nothing by itself.
+    // A key takes the page, and opens nothing by itself.
     assert_eq!(browser.get("").status, 403);
     browser.cookie = Some(cookies[0].clone());
     browser.page();
@@ -92,7 +92,7 @@ fn a_malformed_page_key_takes_no_page() {
         assert!(refused.header("set-cookie").is_none(), "{keys:?}");
         refused.expect_error(400, "invalid_request");
     }
-    // It is still nobody's.
+    // No browser has it yet.
     Browser::new(&gateway, &created).take();
 }
 
@@ -118,7 +118,7 @@ fn the_cookie_is_host_only_page_only_and_http_only() {
         browser.cookie = Some(cookie.clone());
         assert_eq!(browser.get("").status, 403, "{cookie}");
     }
-    // Of another session of the same tenant it opens nothing.
+    // For another session of the same tenant it opens nothing.
     let other = tenant.create(&request());
     let mut other = Browser::new(&gateway, &other);
     other.take();
@@ -149,7 +149,8 @@ fn without_javascript_a_button_takes_the_page() {
     assert!(!page.contains("page_code"), "it was taken when all was over: {page}");
 }
 
-/// A stranger with the address could wait until the person has answered, and then be taken for the person.
+/// A stranger with the address could wait until the person has answered, and then be taken for that
+/// person.
 #[test]
 fn a_settled_page_without_a_browser_gives_no_code() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request());
@@ -174,11 +175,11 @@ fn the_browser_of_the_page_brings_back_the_code_that_the_tenant_reads() {
     assert!(browser.page().contains(&back.replace('&', "&amp;")));
     let details = &tenant.read(&created.id)["verification_details"];
     assert_eq!(details["page_code"], code);
-    // What the wallet is told is another one.
+    // The wallet's own response code is another one.
     let response_code = details["response_code"].as_str().unwrap();
     assert_ne!(response_code, code);
     assert!(wallets["redirect_uri"].as_str().unwrap().contains(response_code));
-    // Whoever has only the link gets neither.
+    // A browser with only the link gets neither.
     let mut other = Browser::new(&gateway, &created);
     let taken = other.get("");
     assert_eq!(taken.status, 403);
@@ -214,7 +215,7 @@ fn where_the_wallet_leads_back_nobody_scans_and_the_page_has_no_code() {
     assert_eq!(browser.get("/state").json()["back"], BACK, "it leads back, and proves nothing");
     let session = tenant.read(&format!("{}?response_code={code}", created.id));
     assert!(!members(&session["verification_details"]).contains(&"page_code"));
-    // The gate of the result is the code of the wallet alone.
+    // Only the wallet's response code allows reading the result.
     assert!(!members(&tenant.read(&created.id)).contains(&"claims"));
 }
 

@@ -1,4 +1,4 @@
-//! The browser's own dialogue on the page: the gateway is the origin.
+//! The browser's own dialogue on the page: here the gateway is the origin.
 
 use idgate_testkit::openid4vp::{Answer, Request as Asked};
 
@@ -10,7 +10,7 @@ fn gateway() -> Gateway {
     Gateway::trusting(installation.with("IDGATE_DC_API", "signed"), &sample_trust())
 }
 
-/// The same with limits. No time passes in which a request would be let in again.
+/// The same with rate limits. Time stands still, so no limit refills.
 fn limited() -> Gateway {
     let limited = installation().with("IDGATE_PROFILES", "1.0").with("IDGATE_RATE_LIMITS", "on");
     let limited = limited.with("IDGATE_DC_API", "signed").with_machine();
@@ -19,7 +19,7 @@ fn limited() -> Gateway {
     gateway
 }
 
-/// The last request that the page passes on, which is unsigned, as a page from `origin` has it.
+/// The last request, which is unsigned, as a page on `origin` passes it on.
 fn passed_on(browser: &mut Browser, origin: &str) -> (String, Asked) {
     let requests = browser.get("/dc-api").expect_status(200).json();
     let last = requests["requests"].as_array().unwrap().last().unwrap().clone();
@@ -77,12 +77,12 @@ fn a_by_reference_session_stays_created_until_its_page_asks_or_answers() {
     let origin = gateway.server.base_url.clone();
     let (protocol, asked) = passed_on(&mut browser, &origin);
     assert_eq!(tenant.read(&created.id)["status"], "PENDING");
-    // The same again changes nothing.
+    // Repeating it changes nothing.
     assert_eq!(passed_on(&mut browser, &origin).0, protocol);
     let credential = sample_wallet().answer_1_0(&asked, now_ms()).unwrap().credential(&protocol);
     assert_eq!(answer(&mut browser, &credential).expect_status(200).json()["state"], "done");
     assert_eq!(tenant.read(&created.id)["status"], "VERIFIED");
-    // What the tenant hands to its own page is out at once.
+    // A request that the tenant passes to its own page is pending immediately.
     let mut own = request();
     own["dc_api"] = json!({ "origins": ["https://shop.example"] });
     let created = tenant.create(&own);
@@ -104,7 +104,7 @@ fn only_the_browser_that_has_the_page_asks_and_answers() {
     let (protocol, asked) = passed_on(&mut browser, &gateway.server.base_url);
     let credential = sample_wallet().answer_1_0(&asked, now_ms()).unwrap().credential(&protocol);
     assert_eq!(answer(&mut stranger, &credential).status, 403);
-    // Its cookie does not help a page from elsewhere.
+    // Its cookie does not help a page on another origin.
     let from_elsewhere = Request::post(format!("{}/dc-api", browser.path)).json(&credential);
     let refused = browser.send(from_elsewhere.header("Origin", "https://evil.example"));
     assert_eq!((refused.status, refused.json()), (403, taken));
@@ -199,7 +199,7 @@ fn a_page_brings_back_six_answers_a_minute_and_none_that_is_oversized() {
     assert!(refused.header("retry-after").is_some());
     refused.expect_error(429, "rate_limited");
     assert_eq!(tenant.read(&created.id)["status"], "PENDING");
-    // It looks at its page all the same, and another session is answered.
+    // It can still see its page, and another session can be answered.
     assert_eq!(browser.state(), "open");
     let mut browser = Browser::new(&gateway, &other);
     browser.take();
@@ -226,7 +226,8 @@ fn answers_from_other_browsers_are_not_read_or_counted() {
     answer(&mut browser, &credential).expect_status(200);
 }
 
-/// Planted in a credential, and looked for in everything that the page's browser and the log were told.
+/// Planted in a credential, and searched for in everything that the page's browser and the log
+/// received.
 #[test]
 fn no_claim_comes_back_to_the_page_or_gets_into_the_log() {
     const PLANTED: &str = "Sentinel-given-Q7f3xZ";
@@ -271,7 +272,7 @@ fn no_claim_comes_back_to_the_page_or_gets_into_the_log() {
     }
     let told = String::from_utf8_lossy(&told);
     assert!(told.contains("done") && !told.contains(PLANTED), "{told}");
-    // Encoded as in a disclosure it is not there either.
+    // Nor is it there encoded as in a disclosure.
     let encoded = idgate_testkit::codec::base64url(format!(",\"{PLANTED}\"]").as_bytes());
     assert!(!told.contains(&encoded[4..encoded.len() - 4]), "{told}");
 }

@@ -1,4 +1,5 @@
-//! A page by reference says that a wallet has the request: it was fetched, and not only followed or looked at.
+//! A by-reference page shows that a wallet has the request once it was fetched, not when it was
+//! only followed or opened.
 
 use super::*;
 
@@ -22,7 +23,7 @@ fn the_page_shows_fetched_once_a_wallet_has_the_request() {
     browser.page();
     browser.take();
     let (mut wallet, path) = (gateway.http(), address(&gateway, &mut browser));
-    // A look changes nothing, and neither does a link that is followed.
+    // Neither a HEAD request nor following a link changes anything.
     wallet.send(&Request::new("HEAD", &*path)).expect_status(200);
     let part = path.split_once("?part=").unwrap().1;
     let open = format!("/v1/sessions/{}/open?part={part}", created.id);
@@ -37,7 +38,7 @@ fn the_page_shows_fetched_once_a_wallet_has_the_request() {
     assert!(page.contains("<title>Continue in your wallet</title>"), "{page}");
     assert!(!page.contains("id=\"qr\""), "{page}");
     assert!(page.contains(&format!("href=\"{}?code\"", browser.path)), "{page}");
-    // The wallet may be another person's: the code is there for those who ask for it.
+    // The wallet may belong to someone else, so the code is shown on request.
     let page = String::from_utf8(browser.get("?code").expect_status(200).body).unwrap();
     assert!(page.contains("id=\"qr\"") && page.contains("data-state=\"fetched\""), "{page}");
     let again = address(&gateway, &mut browser);
@@ -73,7 +74,7 @@ fn a_by_value_page_has_no_fetched_state() {
     let page = browser.page();
     assert!(page.contains(&created.uri.replace('&', "&amp;")), "{page}");
     assert_eq!(browser.state(), "open");
-    // Asked for by name, the code is what it is anyway.
+    // With `?code`, the code is the usual one.
     let page = String::from_utf8(browser.get("?code").expect_status(200).body).unwrap();
     assert!(page.contains("data-state=\"open\""), "{page}");
 }

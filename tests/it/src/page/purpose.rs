@@ -1,4 +1,4 @@
-//! Why a tenant asks, on the page.
+//! The tenant's purpose on the page.
 
 use super::*;
 
@@ -21,10 +21,11 @@ fn the_page_quotes_the_clients_purpose() {
     let text = |answer: crate::http::Response| String::from_utf8(answer.body).unwrap();
     let german = text(browser.get("?lang=de"));
     shown(&german, "<b>shop nennt als Grund:</b> <span>Für Ihr Konto</span>");
-    // Where the tenant gave no text in the person's language, the page names the language of the one that it shows.
+    // If the tenant gave no text in the person's language, the page names the language of the text
+    // that it shows.
     let french = text(browser.get("?lang=fr"));
     shown(&french, "<span lang=\"en\">To open &lt;b&gt;your&lt;/b&gt; account</span>");
-    // It is for people: the wallet's request does not have it, and neither has the result.
+    // It is only for people: neither the wallet's request nor the result has it.
     assert!(!created.uri.contains("account"), "{}", created.uri);
     assert!(!tenant.read(&created.id).to_string().contains("account"));
 }

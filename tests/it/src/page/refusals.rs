@@ -1,9 +1,9 @@
-//! What people see where the page cannot be: words in their language, as guarded as the page; and what its
-//! script is told.
+//! What people see if the page is unavailable: a readable page in their language, with the same
+//! security headers. And what the page's script receives.
 
 use super::*;
 
-/// As browsers ask for what they are about to show.
+/// The Accept header that browsers send for documents.
 const DOCUMENT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 impl Browser {
@@ -17,14 +17,14 @@ impl Browser {
         self.send(request.header("Accept", DOCUMENT))
     }
 
-    /// What its script gets.
+    /// What the page's script gets.
     fn fetches(&mut self, below: &str) -> Response {
         let request = Request::get(format!("{}{below}", self.path));
         self.send(request.header("Accept", "application/json"))
     }
 }
 
-/// In words, with this title and under this status, and guarded.
+/// Checks for a readable page with this title, status and the security headers.
 #[track_caller]
 fn assert_words(answer: Response, status: u16, title: &str) -> String {
     assert_guarded(&answer);
@@ -38,7 +38,7 @@ fn assert_words(answer: Response, status: u16, title: &str) -> String {
     text
 }
 
-/// As the page itself is.
+/// Checks for the same security headers as on the page.
 #[track_caller]
 fn assert_guarded(answer: &Response) {
     let policy = answer.header("content-security-policy").unwrap();

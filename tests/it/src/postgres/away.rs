@@ -1,4 +1,4 @@
-//! A database that is away, as tenants, wallets and whoever asks for readiness see it.
+//! An unreachable database, as seen by tenants, wallets and readiness checks.
 
 use super::cluster::SOCKET;
 use super::proxy::Proxy;
@@ -49,7 +49,7 @@ fn an_unreachable_database_is_503_within_2_seconds() {
     let request = request_for(&["given_name"]);
     let created = tenant.create(&request);
     far.expect_ready(200);
-    // No time passes from here on: nothing is waited for.
+    // Time stands still from here on, so no timeout is involved.
     let machine = far.gateway.installation.machine();
     machine.freeze();
     far.proxy.cut();

@@ -1,5 +1,4 @@
-//! What says that the beginning of a chain of the audit log was removed is signed with the instance key,
-//! too.
+//! The record of removed audit entries is signed with the instance key as well.
 
 use idgate_core::UnixMillis;
 use idgate_store::Address;
@@ -14,8 +13,8 @@ use crate::tenant::now_ms;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// A client whose first entries are older than the retention loses them, and another key takes the place
-/// of the one that signed for that.
+/// A client's oldest entries are past the retention and removed, and then another key replaces the
+/// one that signed the removal record.
 #[track_caller]
 fn expect_known_after_a_reseal(mut installation: Installation, mut store: Box<OperatorStore>) {
     let past = |days: u64| UnixMillis(now_ms() - days * DAY_MS);

@@ -1,4 +1,4 @@
-//! The European proof of age, asked for in one line and answered by the built-in wallet.
+//! The European proof of age, requested with one line and answered by the built-in wallet.
 
 use super::*;
 

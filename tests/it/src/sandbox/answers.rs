@@ -1,4 +1,4 @@
-//! What the built-in wallet does, from the page and from a shell.
+//! The actions of the built-in wallet, from the console and from the command line.
 
 use super::*;
 use crate::tenant::Gateway;
@@ -6,7 +6,7 @@ use crate::tenant::Gateway;
 const ISSUER: &str = "https://issuer.example";
 const IACA: &str = "https://iaca.example";
 
-/// What a gateway must say to each button, for an SD-JWT VC and for an mdoc.
+/// The gateway's expected outcome for each button, for an SD-JWT VC and for an mdoc.
 const BUTTONS: [(&str, [&str; 2]); 6] = [
     ("accept", ["VERIFIED", "VERIFIED"]),
     ("decline", ["wallet_error", "wallet_error"]),
@@ -95,12 +95,12 @@ fn the_wallet_command_answers_and_reports_gateway_faults() {
         assert_eq!(outcome(&tenant.read(&made.id)), expected[0], "{deed}");
         let refused = !["accept", "decline"].contains(&deed);
         assert_eq!(answered.json()["http_status"], if refused { 400 } else { 200 }, "{deed}");
-        // The session is over: nothing is taken any more.
+        // The session has ended, so no more answers are accepted.
         let late = sandbox.wallet(&[&made.uri, "--do", "accept"]);
         assert_ne!(late.code, 0, "{late:?}");
     }
     let made = tenant.create(&request("vc+sd-jwt", ISSUER, "1.0"));
-    // Not of the provider whose key is trusted.
+    // Not from the provider whose key is trusted.
     let refused = sandbox.wallet(&[&made.uri, "--from", "arcadia"]);
     assert_eq!((refused.code, &refused.json()["http_status"]), (3, &json!(400)), "{refused:?}");
 }
@@ -140,7 +140,7 @@ fn the_wallet_command_rejects_options_of_the_sandbox() {
     assert!(parsed.code == 1 && parsed.json()["error"].is_string(), "{parsed:?}");
 }
 
-/// What the demo invites to.
+/// The demo suggests this command.
 #[test]
 fn the_wallet_command_answers_the_demos_gateway() {
     let installation = Installation::in_directory();

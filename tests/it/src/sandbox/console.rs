@@ -1,4 +1,4 @@
-//! The console by its addresses, in the way of a browser without a script.
+//! The console by its URLs, like a browser without JavaScript.
 
 use super::*;
 use crate::server::eventually;
@@ -158,7 +158,7 @@ fn keys_are_shown_only_on_post() {
     has(&shown.body, &[&format!("export API_KEY={}", keys[0])]);
 }
 
-/// Addresses are in histories and logs.
+/// URLs end up in histories and logs.
 #[test]
 fn console_pages_have_no_claims_in_urls_and_no_inline_or_remote_code() {
     let (sandbox, _, id) = answered("vc+sd-jwt", ISSUER, "accept");
@@ -252,7 +252,7 @@ fn a_same_device_session_is_read_with_the_response_code() {
     has(&tab(&sandbox, &id, "/answer"), &["Erika", "response_code"]);
 }
 
-/// The gateway makes it on another path of its code, and once however often it is asked.
+/// The gateway creates it in another code path, and only once however often it is requested.
 #[test]
 fn a_session_with_an_idempotency_key_shows_its_request() {
     let sandbox = Sandbox::start();

@@ -31,7 +31,7 @@ fn rule_20_exactly_the_requested_claims_are_returned() {
     }
 }
 
-/// The shell of a claim whose parts were all withheld tells nothing, at whatever depth.
+/// A claim whose parts were all withheld is an empty shell, at any depth.
 #[test]
 fn rule_20_a_claim_of_which_nothing_is_disclosed_is_missing() {
     let mut case = Case::new();

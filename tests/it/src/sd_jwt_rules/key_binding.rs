@@ -1,8 +1,8 @@
-//! Rules 21 to 26: keys that prove nothing, and expectations that nobody meets.
+//! Rules 21 to 26: keys that prove nothing, and expectations that cannot be met.
 
 use super::*;
 
-/// One rule for the keys of holders and of issuers.
+/// The same rule applies to the keys of holders and of issuers.
 #[test]
 fn rule_21_a_key_for_another_use_proves_nothing() {
     for (member, value) in [

@@ -12,7 +12,8 @@ use super::*;
 
 const NOW_MS: u64 = NOW * 1000;
 
-/// A case whose issuer has a certificate under a root that is trusted for SD-JWT VC, and no key.
+/// A case whose issuer has a certificate under a root that is trusted for SD-JWT VC, and no trusted
+/// key.
 struct Certified {
     case: Case,
     root: Identity,
@@ -51,7 +52,8 @@ impl Certified {
         self.case.present(&credential.issue(&self.case.issuer))
     }
 
-    /// So many CAs, each under the one before, and a signer under the last. Leaf first.
+    /// A chain of this many CAs, each under the previous one, and a signer under the last. Leaf
+    /// first.
     fn long_chain(&self, cas: usize) -> Vec<Vec<u8>> {
         let mut above = vec![self.root.clone()];
         for at in 0..cas {
@@ -206,7 +208,7 @@ fn a_self_signed_leaf_is_refused_unless_it_is_pinned() {
     refused(certified.with(&[&Identity::iaca(Curve::P256, NOW_MS).der]), Reason::ChainInvalid);
 }
 
-/// It signs with the key of the root itself.
+/// It signs with the root's own key.
 #[test]
 fn the_anchor_itself_is_a_self_signed_leaf() {
     let mut certified = Certified::new();
@@ -220,7 +222,7 @@ fn the_anchor_itself_is_a_self_signed_leaf() {
     accepted(certified.with(&[&root.der]));
 }
 
-/// Names that are equal are not always equal bytes (RFC 5280 7.1).
+/// Equal names are not always equal bytes (RFC 5280 7.1).
 #[test]
 fn the_anchor_itself_is_self_signed_whatever_the_string_types_of_its_names() {
     let mut certified = Certified::new();
@@ -247,7 +249,7 @@ fn every_certificate_must_be_valid_now_without_skew() {
     };
     accepted(of(NOW_MS, NOW_MS));
     refused(of(NOW_MS + 1000, NOW_MS + YEAR_MS), Reason::CertificateExpired);
-    // The credential's own iat lies in the certificate's dates.
+    // The credential's own iat is within the certificate's dates.
     refused(of(NOW_MS - YEAR_MS, NOW_MS - 1000), Reason::CertificateExpired);
     let chain = |days: u64| {
         let key = SigningKey::from_seed(Curve::P256, "ca");
@@ -323,7 +325,8 @@ fn the_document_signer_profile_is_not_required_of_sd_jwt_issuers() {
 const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
 const ANY_USE: &str = "2.5.29.37.0";
 
-/// They are not processed, in the issuer's certificate or above it, and so never overlooked.
+/// They are not processed, in the issuer's certificate or above it, so they must be rejected
+/// instead of ignored.
 #[test]
 fn extensions_that_restrict_paths_are_refused() {
     let certified = Certified::new();
@@ -364,12 +367,12 @@ fn a_header_with_x5c_goes_by_the_roots_and_one_without_by_the_keys() {
     assert_eq!(verified.facts().trust.name(), "issuer_key");
     let verified = accepted(certified.with(&[&certified.signer.der]));
     assert_eq!(verified.facts().trust.name(), "x5chain");
-    // The trusted key signed this one, too, and does not help.
+    // The trusted key signed this one too, which does not help.
     let other =
         Identity::iaca(Curve::P256, NOW_MS).issuer_of_sd_jwts(&certified.case.issuer, NOW_MS);
     refused(certified.with(&[&other.der]), Reason::ChainInvalid);
     malformed(certified.with::<Vec<u8>>(&[]));
-    // Nor does the certificate's key where the header does not name it.
+    // Nor does the certificate's key help if the header does not name it.
     certified.case.trust.keys = vec![trusted(&SigningKey::from_seed(Curve::P256, "other"))];
     refused(certified.present(certified.case.credential()), Reason::IssuerSignatureInvalid);
 }

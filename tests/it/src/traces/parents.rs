@@ -1,4 +1,4 @@
-//! `traceparent`: who may say where a span belongs, and what of it goes on.
+//! `traceparent`: which callers may set a span's parent, and what is passed on.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Setting and reading the endpoint: URLs, secrets, modes.
+//! Set and read the webhook endpoint: URLs, secrets, modes.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn a_webhook_secret_is_shown_once() {
     let mut without_secret = first.clone();
     without_secret.as_object_mut().unwrap().remove("signing_secret");
     assert_eq!(read, without_secret);
-    // A later one makes a new secret, unless it brings one.
+    // A later PUT generates a new secret, unless it supplies one.
     let second = put_url(&mut tenant, "https://shop.example/other").expect_status(200).json();
     let made = second["signing_secret"].as_str().unwrap();
     assert!(made.starts_with("whsec_") && made.len() == 50, "{made}");

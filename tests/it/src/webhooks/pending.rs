@@ -1,4 +1,4 @@
-//! What waits to be sent, as its tenant sees it.
+//! Pending notifications, as their tenant sees them.
 
 use std::time::Duration;
 

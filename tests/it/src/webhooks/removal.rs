@@ -1,4 +1,4 @@
-//! Removing the endpoint: what waits for it is given up, and its secrets are gone.
+//! Removing the endpoint: waiting notifications are given up, and its secrets are erased.
 
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ fn the_next_endpoint_has_a_new_secret_and_the_old_one_signs_nothing() {
     sent.verify(&secret);
     let one_signature = !sent.header("webhook-signature").contains(' ');
     assert!(one_signature, "the removed secret signs as well");
-    // Who brings a secret has that one.
+    // A client that supplies a secret gets that one.
     remove(&mut tenant).expect_status(204);
     let own = json!({ "url": receiver.url("/"), "signing_secret": "0123456789abcdef" });
     let own = put(&mut tenant, &own).expect_status(200).json();

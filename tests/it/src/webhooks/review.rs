@@ -1,4 +1,4 @@
-//! Review of hosts by operators while the server runs.
+//! Operators review webhook hosts while the server runs.
 
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ fn a_rejected_host_is_never_notified() {
     Marker::new(&gateway).pass(&gateway);
     assert!(receiver.all().is_empty());
     assert_eq!(failures(&mut tenant), given_up);
-    // Approved after all: what was given up goes out when it is asked for.
+    // Approved after all: given-up notifications are sent on request.
     approve(&gateway, "127.0.0.1");
     assert_eq!(endpoint(&mut tenant).json()["host_review_note"], Value::Null);
     for failure in &given_up {
@@ -84,7 +84,7 @@ fn resetting_a_review_holds_waiting_notifications() {
     assert!(receiver.all().is_empty() && failures(&mut tenant).is_empty());
     approve(&gateway, "127.0.0.1");
     receiver.wait_for(1);
-    // A rejection is taken back in the same way; and what is no host is a mistake of usage.
+    // A rejection is undone in the same way. A value that is not a host is a usage error.
     let reject = ["webhook-host", "reject", "127.0.0.1", "--note", "not yours"];
     assert_eq!(gateway.installation.run(&reject).code, 0);
     assert_eq!(gateway.installation.run_json(&reset), expected);

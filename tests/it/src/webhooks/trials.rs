@@ -1,4 +1,4 @@
-//! Test deliveries: one exchange, signed, whose outcome is the answer.
+//! Test events: one signed exchange, whose outcome is the answer.
 
 use std::time::Duration;
 
@@ -45,11 +45,11 @@ fn a_test_event_is_one_signed_delivery_with_its_outcome() {
         assert_eq!(bad["error_message"], format!("http_status_{code}"));
         assert_ne!(bad["id"], good["id"]);
     }
-    // Nothing is stored, so that nothing is tried again.
+    // Nothing is stored, so nothing is retried.
     assert_eq!(failures(&mut tenant), [] as [Value; 0]);
     let pending = Request::get("/v1/webhooks/pending").bearer(&tenant.api_key);
     assert_eq!(tenant.http.send(&pending).json()["pending"], json!([]));
-    // After the time of a retry, the next notification is of another session.
+    // After the time of a retry, the next notification is for another session.
     gateway.server.rest();
     gateway.installation.machine().jump(Duration::from_secs(7));
     let id = settle(&mut tenant);

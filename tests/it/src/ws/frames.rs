@@ -1,11 +1,11 @@
-//! Frames, after the cases of the Autobahn test suite that concern a stream which takes control
-//! frames only: the numbers are that suite's.
+//! Frames, following the cases of the Autobahn test suite for a stream that accepts control frames
+//! only. The numbers are that suite's.
 
 use super::*;
 use crate::server::Installation;
 use crate::tenant::{Gateway, request_for};
 
-/// A gateway and a session whose streams are tried out.
+/// A gateway and a session whose streams are tested.
 struct Peer {
     gateway: Gateway,
     session: String,
@@ -21,7 +21,7 @@ impl Peer {
         Self { gateway, session }
     }
 
-    /// A stream at which nothing is to be expected but answers.
+    /// A stream on which only answers are expected.
     fn open(&self) -> Stream {
         let Self { gateway, session } = self;
         Stream::open_after(gateway.server.address, session, &gateway.client.api_key, 2)
@@ -38,7 +38,7 @@ impl Peer {
 
 #[test]
 fn pings_are_answered_and_pongs_are_not() {
-    // The gateway, whose clock does not move, sends no pings of its own.
+    // The gateway, whose clock stands still, sends no pings of its own.
     let gateway = Gateway::start_on(Installation::new().with_machine());
     gateway.installation.machine().freeze();
     let peer = Peer::of(gateway);
@@ -136,7 +136,7 @@ fn a_close_frame_is_echoed_and_ends_the_stream() {
     let peer = Peer::new();
     let closes = |payload: &[u8]| {
         let mut stream = peer.open();
-        // 7.1: what comes after a close frame is not looked at.
+        // 7.1: anything after a close frame is ignored.
         stream.send(&[frame(0x88, payload), frame(0x89, b"late"), frame(0x81, b"late")].concat());
         stream.close()
     };

@@ -1,4 +1,5 @@
-//! What becomes a stream, and what is refused with which status (decisions 12 and 17).
+//! Which upgrade requests become a stream, and which are rejected with which status (decisions 12
+//! and 17).
 
 use std::io::Write;
 
@@ -10,7 +11,7 @@ use crate::tenant::{Gateway, request_for};
 
 const PROTOCOL: &str = "Sec-WebSocket-Protocol";
 
-/// The answer to an upgrade, on a connection of its own.
+/// The answer to an upgrade, on its own connection.
 fn answer(gateway: &Gateway, request: &Request) -> Response {
     let mut connection = connect(gateway.server.address).unwrap();
     connection.write_all(&request.encode(gateway.server.address)).unwrap();
@@ -98,7 +99,7 @@ fn an_upgrade_without_svc_id_v1_is_400() {
     }
     let with_body = upgrade(&session).header(PROTOCOL, "svc-id-v1").bearer(&key).bytes("x");
     answer(&gateway, &with_body).expect_error(400, "invalid_request");
-    // A plain GET learns what the path is for, whoever asks.
+    // A plain GET explains what the path is for, with or without a key.
     answer(&gateway, &Request::get(&path)).expect_error(400, "invalid_request");
     for method in ["HEAD", "POST", "DELETE"] {
         let mut http = gateway.http();

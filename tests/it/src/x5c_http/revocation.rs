@@ -1,4 +1,4 @@
-//! CRLs of the issuer's certificate, and status lists by `x5c`.
+//! CRLs of the issuer's certificate, and status lists signed with `x5c`.
 
 use idgate_testkit::jws;
 use idgate_testkit::status::{Crl, StatusJwt, StatusList, status_claim};
@@ -74,7 +74,7 @@ fn below_an_intermediate_the_intermediates_crl_applies() {
     }
 }
 
-/// A CA that names no CRL is not asked about, but what the operator knows counts.
+/// A CA that names no CRL is not looked up, but a CRL from the operator counts.
 #[test]
 fn an_operators_crl_that_lists_an_intermediate_counts() {
     let mut desk = Desk::start();
@@ -134,7 +134,7 @@ fn a_report_names_the_fetch_failure_without_the_url() {
     }
 }
 
-/// HAIP 6.1: the list brings its certificate as the credential does.
+/// HAIP 6.1: the list includes its certificate, like the credential.
 #[test]
 fn the_status_list_is_signed_by_x5c_below_the_same_root() {
     let mut desk = fetching();
@@ -180,7 +180,7 @@ fn the_status_list_is_signed_by_x5c_below_the_same_root() {
         let made = credential(&desk, uri, 2);
         assert_eq!(desk.outcome_of(made), "revocation_unknown", "{uri}");
     }
-    // The operator names the other root for status lists, and for nothing else.
+    // The operator trusts the other root for status lists only.
     let file = desk.gateway.installation.file("other.der", &other.der);
     let add = ["trust", "add", samples::ISSUER, "--status-root", file.to_str().unwrap()];
     assert_eq!(desk.gateway.installation.run(&add).code, 0);

@@ -1,11 +1,11 @@
-//! The end of a session that was handed over, for the two browsers and for the tenant.
+//! The end of a handed-over session, for both browsers and for the tenant.
 
 use idgate_testkit::openid4vp::Request as Passed;
 
 use super::*;
 use crate::server::eventually;
 
-/// The session, read with the response code of the reply to the wallet.
+/// The session, read with the response code in the reply to the wallet.
 fn read_with_code(tenant: &mut Tenant, created: &Created, reply: &Value) -> Value {
     let back = reply["redirect_uri"].as_str().unwrap();
     let code = back.split("response_code=").nth(1).unwrap().trim_end_matches("#top");
@@ -17,7 +17,7 @@ fn answers(tenant: &mut Tenant, created: &Created) -> Value {
     reply.expect_status(200).json()
 }
 
-/// The computer says that all is over, and has nothing that leads on.
+/// The computer says that the session is finished, and has no further link.
 #[track_caller]
 fn assert_finished(computer: &mut Browser) {
     let state = computer.get("/state").json();
@@ -41,7 +41,7 @@ fn only_the_phone_gets_the_way_back_and_the_result_says_so() {
     let session = read_with_code(&mut tenant, &created, &reply);
     assert_eq!(session["verification_details"]["handover"], true);
     assert!(!members(&session["verification_details"]).contains(&"page_code"));
-    // Without the code nothing of it can be read.
+    // Without the response code none of it can be read.
     let without = tenant.read(&created.id);
     assert!(!members(&without).contains(&"verification_details"), "{without}");
 }
@@ -165,7 +165,7 @@ fn the_log_has_page_moves_without_codes_or_keys() {
     let page = text(phone.scans(&code).expect_status(200));
     phone.presses(&action(&page)).expect_status(303);
     computer.brings_back().expect_status(303);
-    // A thread writes it.
+    // The log is written by another thread.
     let said = ["the page was taken over on a phone", "the page was brought back to the computer"];
     let line = |log: &str, said: &str| log.lines().find(|it| it.contains(said)).map(str::to_owned);
     let is_written = || said.iter().all(|said| line(&gateway.installation.log(), said).is_some());

@@ -1,4 +1,4 @@
-//! Requests that neither take a page over nor bring it back.
+//! Requests that neither take over a page nor bring it back.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use super::*;
 use crate::stores;
 use crate::tenant::answer_request;
 
-/// The page whose code is no longer good.
+/// The page for an expired code.
 #[track_caller]
 fn assert_late(response: Response) {
     assert_eq!(response.status, 404);
@@ -39,7 +39,7 @@ fn a_code_is_good_for_15_s_and_its_button_for_a_minute() {
     computer.http = gateway.http();
     computer.brings_back().expect_status(303);
     assert_late(slower.presses(&action(&pages[1])));
-    // Not only because the page moved.
+    // The move of the page is not the only reason.
     let page = text(slower.scans(&computer.code()).expect_status(200));
     gateway.installation.machine().jump(Duration::from_secs(71));
     slower.http = gateway.http();
@@ -173,7 +173,8 @@ fn links_of_the_computer_end_with_the_handover() {
     links_end(by_reference());
 }
 
-/// The links of a session with `handover` turn all the same. Otherwise the old ones would stay good.
+/// The links of a session with `handover` turn in any case. Otherwise the old ones would stay
+/// valid.
 #[test]
 fn links_of_the_computer_end_with_the_handover_with_static_codes() {
     let installation = installation().with("OID4VP_REQUEST_MODE", "jar");
@@ -186,7 +187,7 @@ fn links_end((gateway, _, created, mut computer): (Gateway, Tenant, Created, Bro
     wallet.send(&Request::get(&*followed)).expect_status(200);
     assert_eq!(computer.state(), "fetched");
     let shown = fetched::address(&gateway, &mut computer);
-    // The person goes on all the same.
+    // The person continues nevertheless.
     let mut phone = handed_over(&gateway, &created, &mut computer);
     assert_eq!((phone.state(), computer.state()), ("open".into(), "moved".into()));
     for path in [&followed, &shown] {

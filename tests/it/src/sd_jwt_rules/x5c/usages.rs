@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A case whose entry demands these extended key usages of its issuers.
+/// A case whose entry requires these extended key usages of its issuers.
 fn demanding(ekus: &[&str]) -> Certified {
     let mut certified = Certified::new();
     certified.case.trust.sd_jwt_ekus = ekus.iter().map(|eku| Oid::parse(eku).unwrap()).collect();

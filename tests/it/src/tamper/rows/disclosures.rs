@@ -1,4 +1,4 @@
-//! Disclosures: which are presented, and what they contain (RFC 9901 4.2, 7.1).
+//! Disclosures: which are presented, and their content (RFC 9901 4.2, 7.1).
 
 use idgate_testkit::codec::{base64url, from_base64url};
 use idgate_testkit::disclosure::Disclosure;
@@ -59,7 +59,7 @@ fn presented() -> Vec<Row> {
     ]
 }
 
-/// Disclosures that the issuer signed: only their form can be refused.
+/// Disclosures that the issuer signed: only their form can be rejected.
 fn attested() -> Vec<Row> {
     let malformed = |title, change| Row::refused(title, "malformed_presentation", change);
     vec![
@@ -123,7 +123,7 @@ fn attested() -> Vec<Row> {
     ]
 }
 
-/// Claims that must stand in the payload itself (draft-ietf-oauth-sd-jwt-vc 2.2.2.3).
+/// Claims that must be in the payload itself (draft-ietf-oauth-sd-jwt-vc 2.2.2.3).
 fn protected_claims() -> Vec<Row> {
     let malformed = |title, change| Row::refused(title, "malformed_presentation", change);
     vec![
@@ -204,7 +204,7 @@ fn given_name(scenario: &mut Scenario, json_text: &str) {
     scenario.given_name = Some(json_text.into());
 }
 
-/// The issuer signs this disclosure besides the others.
+/// The issuer signs this additional disclosure.
 fn add(scenario: &mut Scenario, json_text: &str) {
     scenario.added = Some(json_text.into());
 }

@@ -1,4 +1,4 @@
-//! How presentations are mapped onto the request (Presentation Exchange 2 6, decisions 6).
+//! The mapping of presentations to the request (Presentation Exchange 2 6, decisions 6).
 
 use idgate_testkit::wallet::Answer;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The issuer's key from `x5c` (HAIP 6.1.1): certificates, and what the operator trusts them by.
+//! The issuer's key from `x5c` (HAIP 6.1.1): certificates, and the operator's trust in them.
 
 use idgate_testkit::codec::base64url;
 use idgate_testkit::jws;
@@ -124,7 +124,7 @@ fn headers() -> Vec<Row> {
     ]
 }
 
-/// Which way is gone, and that there is no other.
+/// Which way is used, and that no other is tried.
 fn ways() -> Vec<Row> {
     vec![
         Row::refused("certificate's key did not sign", "issuer_signature_invalid", |s| {
@@ -166,7 +166,7 @@ fn ways() -> Vec<Row> {
     ]
 }
 
-/// The issuer's key has a certificate below a root that is trusted, and is not trusted itself.
+/// The issuer's key has a certificate below a trusted root, and is not trusted itself.
 fn certified(
     s: &mut Scenario,
     change: impl FnOnce(CertificateBuilder) -> CertificateBuilder,
