@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_remote_database_is_verified_in_full_and_nothing_turns_that_off() {
+    fn a_remote_database_is_always_fully_verified() {
         let remote = "postgres://idgate:secret@db.example/idgate";
         assert!(Address::parse(remote).unwrap().is_encrypted);
         assert!(Address::parse(&format!("{remote}?sslmode=verify-full")).unwrap().is_encrypted);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_an_address_says_counts() {
+    fn other_parameters_of_an_address_are_kept() {
         let address = "postgres://u@h/d?options=-c%20search_path%3Dx&sslmode=verify-full";
         let address = Address::parse(&format!("{address}&sslrootcert=/ca.pem")).unwrap();
         assert!(address.config.get_options().unwrap().ends_with("-c search_path=x"));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_address_is_refused_and_the_password_stays_unsaid() {
+    fn an_invalid_address_is_rejected_without_showing_the_password() {
         for wrong in ["", "sqlite:x", "postgres://u:hunter2@h", "postgres:///x?port=y", "x://h/d"] {
             let error = Address::parse(wrong).unwrap_err();
             assert!(!error.contains("hunter2"), "{error}");

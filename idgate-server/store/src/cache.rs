@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_with_a_key_serves_its_request() {
+    fn numbers_read_with_a_key_serve_its_request() {
         let store = TemporaryStore::default();
         let caller = store.caller();
         assert!(
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn of_reads_at_the_same_time_none_takes_anything_back() {
+    fn concurrent_reads_never_go_back_to_older_numbers() {
         let noted = Noted::default();
         let (first, second) = (Moment::now(), Moment::now());
         // The second read began later and still saw less.

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_between_two_looks_is_not_lost_and_other_sessions_are_not_told() {
+    fn a_change_between_two_polls_is_signalled_for_that_session_only() {
         let changes = Arc::new(Changes::default());
         let (one, other) = (SessionId::new("ses_1"), SessionId::new("ses_2"));
         let (mut first, mut second) = (changes.watch(&one), changes.watch(&one));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_that_nobody_watches_any_more_are_forgotten() {
+    fn sessions_without_watchers_are_removed() {
         let changes = Arc::new(Changes::default());
         let id = SessionId::new("ses_1");
         let (first, second) = (changes.watch(&id), changes.watch(&id));

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn another_client_list_or_instance_is_refused() {
+    fn a_cursor_of_another_client_list_or_instance_is_rejected() {
         let sealer = sealer();
         let cursor = LIST.cursor(&sealer, "cli_1", 7, NOW).unwrap();
         assert!(LIST.position(&sealer, "cli_2", &cursor, NOW).is_err());

@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_in_braces_are_for_one_database_or_for_each() {
+    fn words_in_braces_are_chosen_by_database() {
         for (text, sqlite, postgres) in [
             ("SELECT $2, $1", "SELECT ?2, ?1", "SELECT $2, $1"),
             ("SELECT a FROM t {FOR UPDATE}", "SELECT a FROM t ", "SELECT a FROM t FOR UPDATE"),
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_keep_their_places_on_sqlite() {
+    fn parameters_keep_their_numbers_on_sqlite() {
         let main = Connection::open_in_memory().unwrap();
         let db = Db::sqlite(&main);
         let read = |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_use_case_is_taken_back_as_a_whole_where_a_step_of_it_fails() {
+    fn a_failing_step_rolls_back_the_whole_use_case() {
         let main = Connection::open_in_memory().unwrap();
         main.execute_batch("CREATE TABLE t (n INTEGER UNIQUE)").unwrap();
         let change = main.unchecked_transaction().unwrap();

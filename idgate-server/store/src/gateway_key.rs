@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_are_no_key() {
+    fn other_bytes_are_not_a_key() {
         let (key, pkcs8) = GatewayKey::generate().unwrap();
         assert!(GatewayKey::from_pkcs8(&pkcs8[1..]).is_err());
         assert!(GatewayKey::from_pkcs8(b"").is_err());
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retired_key_is_published_until_its_time_and_found_for_good() {
+    fn a_retired_key_is_published_until_its_time_and_can_always_be_found() {
         let key = || Arc::new(GatewayKey::generate().unwrap().0);
         let (active, old) = (key(), key());
         let id = old.id().to_owned();

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_key_is_noted_before_it_seals_and_asked_for_from_then_on() {
+    fn a_second_key_is_noted_before_it_seals_and_required_from_then_on() {
         let mut checks = vec![(CHECK.to_owned(), seal(&sealer(OLD), CHECK).unwrap())];
         assert!(judge(&sealer(OLD), &checks, none).unwrap().is_none());
         assert!(judge(&sealer(&format!("{OLD},{NEW}")), &checks, none).unwrap().is_none());
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_stands_for_its_own_name_only() {
+    fn a_key_check_opens_under_its_own_name_only() {
         let old = sealer(OLD);
         let moved = [("key_check 0000000000000000".to_owned(), seal(&old, CHECK).unwrap())];
         fails_with(judge(&old, &moved, none), "none");

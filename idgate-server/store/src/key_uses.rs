@@ -77,7 +77,7 @@ mod tests {
     const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 
     #[test]
-    fn a_use_is_stored_at_most_once_a_minute_and_known_exactly() {
+    fn a_key_use_is_stored_once_a_minute_and_exact_in_memory() {
         let uses = KeyUses::default();
         assert_eq!(uses.note("key_a", None, NOW), [("key_a".to_owned(), NOW)], "the first use");
         for later in [0, 1, 59_999] {
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_run_stored_counts() {
+    fn a_use_stored_by_an_earlier_run_counts() {
         let uses = KeyUses::default();
         assert!(uses.note("key_a", Some(NOW), NOW.plus(30_000)).is_empty());
         assert_eq!(uses.latest("key_b", Some(NOW)), Some(NOW));

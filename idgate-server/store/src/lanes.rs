@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn all_lanes_together_are_bounded_but_for_the_gateways_own() {
+    fn all_lanes_together_are_bounded_except_the_gateways_own() {
         let lanes = Lanes::new(ROOM);
         for n in 0..ROOM.in_all {
             lanes.push(LaneKey::of(n), n).unwrap();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_queued_before_the_end_is_given_out_unless_it_is_abandoned() {
+    fn queued_jobs_are_handed_out_after_close_but_not_after_abandon() {
         let lanes = Lanes::new(ROOM);
         lanes.push(LaneKey::GATEWAY, 1).unwrap();
         lanes.close();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_called_one_at_a_time_while_there_is_more_to_do() {
+    fn threads_wake_each_other_while_there_are_more_jobs() {
         const THREADS: usize = 3;
         let lanes = Lanes::new(ROOM);
         let (at_work, left_alone) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_ends() {
+    fn recv_timeout_ends() {
         let lanes = Lanes::<()>::new(ROOM);
         let waited = lanes.recv_timeout(Duration::from_millis(1));
         assert_eq!(waited, Err(RecvTimeoutError::Timeout));

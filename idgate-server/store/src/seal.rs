@@ -374,7 +374,7 @@ mod tests {
     const HERE: Place<'_> = Place { purpose: "sessions", object: "ses_1", client: "cli_1" };
 
     #[test]
-    fn seals_and_opens() {
+    fn a_sealed_value_opens_again() {
         let sealer = sealer();
         let sealed = sealer.seal(HERE, b"secret words").unwrap();
         assert!(!sealed.windows(6).any(|window| window == b"secret"));

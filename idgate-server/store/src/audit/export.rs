@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_before_it_is_exported_stands_in_the_record() {
+    fn the_removal_record_covers_entries_removed_during_an_export() {
         assert_eq!(export(0, 0).unwrap(), (vec![1, 2, 3, 4, 5], vec![]));
         assert_eq!(export(2, 0).unwrap(), (vec![3, 4, 5], vec![2]));
         assert_eq!(export(2, 1).unwrap(), (vec![3, 4, 5], vec![2]));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_while_it_is_exported_is_told() {
+    fn an_entry_removed_in_the_middle_of_an_export_is_an_error() {
         for removed in [2, 5] {
             let error = export(removed, 2).unwrap_err();
             let is_told = matches!(error, ExportError::Store(StoreError::Unavailable(_)));

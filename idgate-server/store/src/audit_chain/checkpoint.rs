@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_holds_for_this_statement_and_this_instance_only() {
+    fn a_signature_is_valid_for_one_statement_and_instance_only() {
         let keys = keys();
         let signed = checkpoint().sign(&keys);
         assert!(signed.is_signed_by(&keys));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_read_back() {
+    fn a_checkpoint_line_parses_back() {
         let signed = checkpoint().sign(&keys());
         assert!(!signed.to_line().contains('\n'));
         assert_eq!(serde_json::from_str::<SignedCheckpoint>(&signed.to_line()).unwrap(), signed);

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_are_those_of_the_decisions() {
+    fn hashes_match_the_decisions() {
         // Computed with `printf 'idgate-audit-v1\n…' | sha256sum`.
         let genesis = genesis("cli_1");
         assert_eq!(
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn another_member_or_a_repeated_one_is_no_entry() {
+    fn an_unknown_or_repeated_member_is_rejected() {
         let canonical = entry().canonical();
         let more = canonical.replacen("\"seq\":2", "\"seq\":2,\"more\":1", 1);
         let twice = canonical.replacen("\"seq\":2", "\"seq\":2,\"seq\":2", 1);

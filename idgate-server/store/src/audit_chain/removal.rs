@@ -109,7 +109,7 @@ mod tests {
     use crate::seal::InstanceKey;
 
     #[test]
-    fn a_removal_holds_for_this_chain_and_this_instance_only() {
+    fn a_removal_is_valid_for_one_chain_and_instance_only() {
         let keys = || AuditKeys::new(&InstanceKey::generate().unwrap()).unwrap();
         let ours = keys();
         let signed = Removal::new("cli_1", 7, &[9; 32], UnixMillis(0)).sign(&ours);

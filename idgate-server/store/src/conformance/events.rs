@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use super::*;
 
-pub(super) async fn a_page_is_what_comes_after_an_event_and_says_how_it_ends<B: Backend>() {
+pub(super) async fn a_page_of_events_follows_an_event_and_says_whether_the_session_settled<
+    B: Backend,
+>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.session(&fixture.live).await;
     let page = |caller: &Caller, after, limit| {
@@ -30,9 +32,7 @@ pub(super) async fn a_page_is_what_comes_after_an_event_and_says_how_it_ends<B: 
     }
 }
 
-pub(super) async fn a_watch_tells_of_a_commit_and_of_a_deletion_and_of_no_other_session<
-    B: Backend,
->() {
+pub(super) async fn a_watch_signals_commits_and_deletions_of_its_session_only<B: Backend>() {
     async fn told(watch: &mut Watch, within: u64) -> bool {
         tokio::time::timeout(Duration::from_millis(within), watch.changed()).await.is_ok()
     }

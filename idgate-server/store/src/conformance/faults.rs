@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub(super) async fn a_write_that_is_refused_leaves_nothing_and_can_be_repeated<B: Backend>() {
+pub(super) async fn a_rejected_write_changes_nothing_and_can_be_repeated<B: Backend>() {
     let fixture = Fixture::<B>::new();
     for mood in [Mood::Busy, Mood::Broken] {
         let is_told = |error| match mood {

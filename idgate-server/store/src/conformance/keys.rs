@@ -97,9 +97,7 @@ pub(super) async fn rotation_changes_the_value_and_nothing_else<B: Backend>() {
     assert_eq!(statuses, want);
 }
 
-pub(super) async fn a_caller_whose_key_was_rotated_revoked_or_expired_changes_nothing<
-    B: Backend,
->() {
+pub(super) async fn a_caller_with_a_rotated_revoked_or_expired_key_changes_nothing<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let all = idgate_base::api_key::SCOPES;
     let (other, new) = new_key("key_other", None);
@@ -117,7 +115,7 @@ pub(super) async fn a_caller_whose_key_was_rotated_revoked_or_expired_changes_no
     assert!(fixture.works(&other, NOW));
 }
 
-pub(super) async fn the_last_use_is_exact_in_answers_and_survives_an_orderly_end<B: Backend>() {
+pub(super) async fn the_last_use_is_exact_and_survives_a_shutdown<B: Backend>() {
     let mut fixture = Fixture::<B>::new();
     let shown = |fixture: &Fixture<B>| {
         fixture.store().api_keys(&fixture.live, NOW).wait().unwrap()[0].last_used_at
@@ -129,9 +127,7 @@ pub(super) async fn the_last_use_is_exact_in_answers_and_survives_an_orderly_end
     assert_eq!(shown(&fixture), Some(NOW.plus(59_999)));
 }
 
-pub(super) async fn a_key_of_a_revoked_client_or_a_revoked_expired_or_unknown_one_opens_nothing<
-    B: Backend,
->() {
+pub(super) async fn revoked_expired_and_unknown_keys_do_not_authenticate<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let end = NOW.plus(1000);
     let (brief, new) = new_key("key_brief", Some(end));
@@ -146,7 +142,7 @@ pub(super) async fn a_key_of_a_revoked_client_or_a_revoked_expired_or_unknown_on
     assert!(!operator.revoke_client("cli_none", NOW).unwrap());
 }
 
-pub(super) async fn an_admin_token_is_good_at_once_until_it_is_revoked<B: Backend>() {
+pub(super) async fn an_admin_token_is_valid_from_creation_until_revocation<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let mut operator = fixture.operator();
     let (id, token) = operator.create_admin_token(None, NOW).unwrap();
@@ -202,7 +198,7 @@ pub(super) async fn a_key_with_an_expiry_makes_and_rotates_only_keys_that_expire
     }
 }
 
-pub(super) async fn a_client_has_no_more_live_keys_than_its_quota<B: Backend>() {
+pub(super) async fn a_client_has_no_more_active_keys_than_its_quota<B: Backend>() {
     let fixture = Fixture::<B>::new();
     for n in 1..100 {
         let (_, new) = new_key(&format!("key_{n}"), Some(NOW.plus(if n == 1 { 1 } else { 9 })));
@@ -220,7 +216,7 @@ pub(super) async fn a_client_has_no_more_live_keys_than_its_quota<B: Backend>() 
     assert_eq!(one_more(NOW.plus(3)).await, KeyMade::Yes, "one is revoked");
 }
 
-pub(super) async fn a_list_has_all_that_live_and_then_the_newest_others<B: Backend>() {
+pub(super) async fn a_list_has_all_active_keys_and_then_the_newest_others<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let store = fixture.store();
     for n in 0..250 {

@@ -20,7 +20,7 @@ impl<B: Backend> Fixture<B> {
     }
 }
 
-pub(super) async fn a_page_is_found_by_its_digest_and_its_session_and_goes_with_it<B: Backend>() {
+pub(super) async fn a_page_is_found_by_digest_or_session_and_removed_with_it<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.paged().await;
     let other = fixture.session(&fixture.live).await;
@@ -45,7 +45,7 @@ pub(super) async fn a_page_is_found_by_its_digest_and_its_session_and_goes_with_
     assert!(!store.take_page(&PAGE, [1; 32]).await.unwrap());
 }
 
-pub(super) async fn a_page_remembers_no_more_than_it_has_room_for<B: Backend>() {
+pub(super) async fn a_page_stores_notes_only_up_to_its_limit<B: Backend>() {
     let fixture = Fixture::<B>::new();
     fixture.paged().await;
     let store = fixture.store();
@@ -73,7 +73,7 @@ pub(super) async fn of_many_browsers_exactly_one_takes_a_page_and_keeps_it<B: Ba
     assert!(!store.take_page(&PAGE, [99; 32]).await.unwrap());
 }
 
-pub(super) async fn of_many_phones_exactly_one_gets_a_page_and_gives_it_back_once<B: Backend>() {
+pub(super) async fn of_many_phones_exactly_one_gets_a_page_and_returns_it_once<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.paged().await;
     let store = fixture.store();
@@ -124,7 +124,7 @@ pub(super) async fn a_page_moves_only_from_a_browser_that_has_it_while_its_sessi
     assert!(store.page(&PAGE).await.unwrap().is_none());
 }
 
-pub(super) async fn a_page_of_a_session_made_once_is_stored_with_it<B: Backend>() {
+pub(super) async fn a_session_under_an_idempotency_key_stores_its_page<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let transition = fixture.new_session(&fixture.live, NOW);
     let id = transition.session.id().clone();
@@ -136,7 +136,7 @@ pub(super) async fn a_page_of_a_session_made_once_is_stored_with_it<B: Backend>(
     assert_eq!(fixture.store().page(&PAGE).await.unwrap().unwrap().session_id, id);
 }
 
-pub(super) async fn a_client_is_shown_by_its_name_and_its_logo<B: Backend>() {
+pub(super) async fn a_clients_face_has_its_name_and_logo<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let client = &fixture.live.client_id;
     let face = fixture.store().face(client).await.unwrap().unwrap();

@@ -77,7 +77,7 @@ pub(super) async fn registrations_have_names_and_one_is_the_default<B: Backend>(
     );
 }
 
-pub(super) async fn of_several_registrations_the_default_goes_last<B: Backend>() {
+pub(super) async fn the_default_registration_can_only_be_removed_last<B: Backend>() {
     use RemovedRegistration::{IsDefault, NotThere, Several, Yes};
     let fixture = Fixture::<B>::new();
     let client = fixture.live.client_id.as_str();
@@ -95,7 +95,7 @@ pub(super) async fn of_several_registrations_the_default_goes_last<B: Backend>()
     assert_eq!(seen(&fixture, client), []);
 }
 
-pub(super) async fn a_client_has_no_more_registrations_than_it_may<B: Backend>() {
+pub(super) async fn a_client_has_at_most_32_registrations<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let client = fixture.live.client_id.as_str();
     for at in 0..MAX_REGISTRATIONS {

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn many_rows_and_large_ones_are_given_in_parts() {
+    fn many_or_large_rows_are_read_in_batches() {
         let many = vec!["(1, 2)"; ROWS + 1].join(",");
         let rows: Vec<usize> = rows_of(&many).unwrap().iter().map(|batch| batch.rows).collect();
         assert_eq!(rows, [ROWS, 1]);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_key_is_given_without_its_nul() {
+    fn a_key_name_is_read_without_its_nul() {
         let keys = table("api_keys", "id", "id, name");
         let batches = rows_in(&keys, "('key_1', CAST(x'610062' AS TEXT))").unwrap();
         assert_eq!(batches.first().unwrap().json, r#"[{"id":"key_1","name":"ab"}]"#);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_idgate_never_writes_is_refused() {
+    fn values_that_idgate_never_writes_are_rejected() {
         for strange in ["(1.5, 1)", "(1, CAST(x'ff' AS TEXT))", "(1, CAST(x'6100' AS TEXT))"] {
             assert!(matches!(rows_of(strange), Err(StoreError::Damaged(_))), "{strange}");
         }

@@ -158,7 +158,7 @@ mod tests {
     use idgate_base::clock::Moment;
 
     #[tokio::test]
-    async fn what_comes_with_a_key_or_a_session_serves_its_request() {
+    async fn numbers_read_with_a_key_or_a_session_serve_its_request() {
         if !PostgresDatabase::is_there() {
             return;
         }

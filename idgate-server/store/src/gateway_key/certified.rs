@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_signs_with_its_own_certificate_or_else_with_the_gateways() {
+    fn a_client_signs_with_its_own_certificate_or_the_gateways() {
         let keys = vec![
             certified("cli_a", 30, false),
             certified("cli_a", 30, true),

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_pooler_causes_names_the_pooler() {
+    fn errors_caused_by_a_pooler_name_the_pooler() {
         for (code, message, names) in [
             ("08P01", "unsupported startup parameter: options", true),
             ("08P01", "invalid message", false),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_whether_it_passes() {
+    fn temporary_failures_are_told_from_permanent_ones() {
         let of = |code: &str| StoreError::from(of_code(&SqlState::from_code(code), String::new()));
         for code in ["08006", "53300", "57P01", "57P03", "57014", "55P03", "25006", "58030"] {
             assert!(matches!(of(code), StoreError::Unavailable(_)), "{code}");
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_met_another_transaction_is_tried_again() {
+    fn conflicts_with_another_transaction_are_retried() {
         for code in ["40001", "40P01", "25P02"] {
             let failure = of_code(&SqlState::from_code(code), String::new());
             assert!(matches!(failure, Failure::Again(_)), "{code}");

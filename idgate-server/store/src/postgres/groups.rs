@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_goes_together_in_its_order_and_one_writer_is_at_a_lane() {
+    fn waiting_changes_are_grouped_in_order_with_one_writer_per_lane() {
         let groups = Numbers::default();
         let (_first, lane) = groups.join(LANE, 1);
         let mut lane = lane.unwrap();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_later_goes_with_a_group_as_far_as_it_fits_and_there_is_room() {
+    fn later_changes_join_a_group_if_they_fit_and_there_is_room() {
         let groups = Numbers::default();
         let (_first, lane) = groups.join(LANE, 1);
         let mut lane = lane.unwrap();
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_is_told_its_own_outcome() {
+    async fn each_change_gets_its_own_outcome() {
         let groups = Numbers::default();
         let ((first, lane), (second, _)) = (groups.join(LANE, 1), groups.join(LANE, 2));
         let group = lane.unwrap().next(unlike).unwrap();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_for_long_is_not_written_any_more() {
+    async fn a_change_that_waited_too_long_is_not_written() {
         let groups = Numbers::default();
         let (_first, lane) = groups.join(LANE, 1);
         let mut lane = lane.unwrap();
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_at_it_is_waited_for() {
+    async fn a_change_that_is_being_written_is_waited_for() {
         let groups = Numbers::default();
         let (first, lane) = groups.join(LANE, 1);
         let group = lane.unwrap().next(unlike).unwrap();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lane_whose_writer_panicked_is_free_again() {
+    async fn a_panicking_writer_releases_its_lane() {
         let groups = Numbers::default();
         let (first, lane) = groups.join(LANE, 1);
         drop(lane);

@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notification_names_no_session() {
+    fn a_notification_does_not_contain_the_session_id() {
         let (one, other) = (word("ses_one"), word("ses_other"));
         assert_eq!(one, word("ses_one"));
         assert_ne!(one, other);

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_left_leaves_nothing_behind() {
+    async fn finished_turns_leave_nothing_behind() {
         let turns = Turns::of(1, Arc::new(SystemClock));
         let lane = LaneKey::of("one");
         let first = turns.clone().take(lane).await.unwrap();

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_overwritten_and_a_failure_leaves_nothing() {
+    fn a_backup_overwrites_nothing_and_a_failed_one_leaves_nothing() {
         let dir = directory();
         let file = dir.path().join("kept");
         std::fs::write(&file, "kept").unwrap();

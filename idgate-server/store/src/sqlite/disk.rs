@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_gives_the_reserve_back_until_there_is_room() {
+    fn a_full_disk_releases_the_reserve_until_there_is_room() {
         let dir = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let disk = Disk::of(dir.path());
         assert!(!disk.is_full() && disk.reserve.is_taken());

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_is_taken_and_given_back() {
+    fn the_disk_reserve_is_taken_and_released() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("reserve");
         let reserve = Reserve::new(path.clone(), 3 << 20);

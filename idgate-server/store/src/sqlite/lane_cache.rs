@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_a_strangers_until_it_is_found_and_once_it_is_nobodys() {
+    fn a_name_is_unknown_before_it_is_found_and_after_it_is_removed() {
         let known = LaneCache::default();
         assert_eq!(known.lane("ses_a"), LaneKey::STRANGERS);
         known.note("ses_a", wallet_lane("cli_a"));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_are_known_and_memory_is_bounded() {
+    fn the_latest_names_are_known_and_memory_is_bounded() {
         let known = LaneCache::default();
         for n in 0..5 * KNOWN {
             known.note(n, LaneKey::of("cli_a"));

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn many_who_ask_at_once_make_one_write_also_when_the_first_gives_up() {
+    async fn concurrent_probes_cause_one_write_even_if_the_first_gives_up() {
         let (probe, writes) = (Arc::new(Probe::default()), Arc::new(AtomicUsize::new(0)));
         let (done, outcome) = oneshot::channel::<Result<(), StoreError>>();
         let mut outcome = Some(outcome);

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_reads_for_those_who_no_longer_wait() {
+    fn a_read_without_a_waiting_caller_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
         let (began, begins) = mpsc::channel();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_in_no_short_reads_way() {
+    fn a_list_does_not_delay_short_reads() {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
         let (go, wait) = mpsc::channel::<()>();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_together_before_a_read_begins_shares_it_and_who_asks_later_does_not() {
+    fn callers_before_a_read_begins_share_it_and_later_ones_do_not() {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
         let together = Arc::new(SharedReads::default());
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_read_that_panics_fails_for_those_who_share_it_and_nobody_else() {
+    fn a_panicking_shared_read_fails_only_for_its_callers() {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
         let together = Arc::new(SharedReads::<u8>::default());
@@ -311,7 +311,7 @@ mod tests {
 
     /// The only thread for long reads would otherwise count forever.
     #[test]
-    fn a_long_read_that_nobody_waits_for_is_broken_off() {
+    fn a_long_read_without_a_waiting_caller_is_cancelled() {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
         let (began, begins) = mpsc::channel();

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_of_this_version_applies_once() {
+    fn the_migrations_of_this_version_apply_once() {
         let dir = tempfile::tempdir().unwrap();
         for _ in 0..2 {
             let conn = open_main(dir.path(), &key()).unwrap();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn durability_and_erasure_are_switched_on() {
+    fn every_connection_has_the_durability_and_erasure_pragmas() {
         let dir = tempfile::tempdir().unwrap();
         for conn in [open_main(dir.path(), &key()).unwrap(), open_claims(dir.path()).unwrap()] {
             let number = |name: &str| -> i64 {
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_is_its_owners_only() {
+    fn every_file_is_private() {
         use std::os::unix::fs::PermissionsExt as _;
         let (dir, path, mut conn) = database();
         migrate(&mut conn, &[FIRST], &path, &key()).unwrap();
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_change_leaves_the_database_as_it_was() {
+    fn a_failing_migration_leaves_the_database_unchanged() {
         let (_dir, path, mut conn) = database();
         migrate(&mut conn, &[FIRST], &path, &key()).unwrap();
         let broken =

@@ -13,7 +13,7 @@ fn sql(fixture: &Fixture, statement: &str) {
 }
 
 #[tokio::test]
-async fn chain_intact_tells_which_entries_were_touched() {
+async fn chain_intact_is_false_for_altered_entries() {
     let fixture = Fixture::new();
     for _ in 0..2 {
         fixture.verified(&fixture.live, NOW, "{}").await;
@@ -43,7 +43,7 @@ async fn chain_intact_tells_which_entries_were_touched() {
 }
 
 #[tokio::test]
-async fn nothing_more_is_recorded_or_done_on_a_forged_head() {
+async fn a_forged_head_stops_changes_and_audit_entries() {
     for forgery in [
         "UPDATE audit_heads SET seq = seq - 1",
         "UPDATE audit_heads SET entry_hash = zeroblob(32)",

@@ -100,7 +100,7 @@ impl Log for Shrinking<'_> {
 }
 
 #[test]
-fn what_is_removed_while_its_chain_is_walked_is_not_missing() {
+fn entries_removed_during_a_walk_are_not_reported_missing() {
     let fixture = chain().wait();
     let key = DirectoryKey::find(fixture.path(), None).unwrap().key;
     let (main, keys) = (main(&fixture), AuditKeys::new(&key).unwrap());

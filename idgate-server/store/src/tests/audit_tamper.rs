@@ -168,7 +168,7 @@ fn changed_members(fields: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_change_at_every_place_of_a_chain_is_found() {
+fn every_change_at_every_place_of_a_chain_is_detected() {
     let mut chain = Chain::of(LENGTH);
     assert_eq!(chain.verify(&[]), None);
     let id = chain.client_id.clone();
@@ -295,7 +295,7 @@ fn swap(main: &Connection, seq: u64) {
 }
 
 #[test]
-fn what_stands_beside_the_entries_is_part_of_it() {
+fn changed_heads_checkpoints_and_totals_are_detected() {
     let mut chain = Chain::of(5);
     chain.extend(2000);
     for (sql, damage) in [
@@ -343,7 +343,7 @@ fn what_stands_beside_the_entries_is_part_of_it() {
 /// With the instance key everything in the directory can be forged, but not the checkpoints kept
 /// elsewhere.
 #[test]
-fn a_rewrite_with_the_instance_key_is_found_by_checkpoints_from_elsewhere() {
+fn external_checkpoints_reveal_a_rewrite_with_the_instance_key() {
     let mut chain = Chain::of(LENGTH);
     let kept = chain.checkpoints();
     assert_eq!(chain.verify(&kept), None);
@@ -367,7 +367,7 @@ fn a_rewrite_with_the_instance_key_is_found_by_checkpoints_from_elsewhere() {
 }
 
 #[test]
-fn checkpoints_of_another_instance_are_not_taken() {
+fn checkpoints_of_another_instance_are_rejected() {
     let mut chain = Chain::of(5);
     let mut foreign = Chain::of(5).checkpoints();
     foreign[0].client_id.clone_from(&chain.client_id);

@@ -147,7 +147,7 @@ async fn nodes_know_how_many_they_are() {
 
 /// One node is the first, and the others know that they are not.
 #[tokio::test]
-async fn of_nodes_that_start_together_one_grants_whole_limits() {
+async fn of_nodes_that_start_together_only_one_grants_whole_limits() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -187,7 +187,7 @@ async fn what_a_session_may_is_counted_over_all_nodes() {
 }
 
 #[tokio::test]
-async fn one_node_expires_sessions_and_another_when_that_one_ends() {
+async fn one_node_expires_sessions_and_another_takes_over() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -204,7 +204,7 @@ async fn one_node_expires_sessions_and_another_when_that_one_ends() {
 }
 
 #[tokio::test]
-async fn one_node_has_a_duty_for_as_long_as_it_lasts_and_another_when_that_one_ends() {
+async fn a_duty_is_leased_by_one_node_and_taken_over_when_it_ends() {
     if !PostgresDatabase::is_there() {
         return;
     }

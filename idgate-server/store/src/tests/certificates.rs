@@ -69,7 +69,7 @@ fn a_certificate_for_another_key_is_not_stored() {
 }
 
 #[test]
-fn a_running_gateway_has_it_with_the_next_read() {
+fn a_running_gateway_uses_a_new_certificate_from_the_next_read() {
     let fixture = Fixture::new();
     let none = fixture.store().certificates().wait().unwrap();
     assert!(Arc::ptr_eq(&none, &fixture.store().certificates().wait().unwrap()));
@@ -184,7 +184,7 @@ fn the_registrations_of_a_revoked_client_leave_every_file() {
 }
 
 #[test]
-fn a_key_that_was_moved_to_another_client_is_left_out() {
+fn a_key_moved_to_another_client_is_not_loaded() {
     let fixture = Fixture::new();
     let mut operator = operator(&fixture);
     certify(&mut operator, "cli_a", NOW);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_client_is_revoked_even_when_its_audit_log_takes_no_entry() {
+async fn a_client_with_an_altered_audit_log_can_be_revoked() {
     for damage in [
         "UPDATE audit_heads SET mac = zeroblob(32)",
         "UPDATE audit_total SET entries = entries + 1",

@@ -101,7 +101,7 @@ async fn no_two_results_share_a_page() {
 /// Ids are random, so an index of them would be scattered: neighbours in time must be neighbours in
 /// the file.
 #[tokio::test]
-async fn results_that_end_together_stand_together() {
+async fn results_due_together_are_neighbours_in_the_file() {
     let fixture = Fixture::new();
     for n in 0..300 {
         fixture.verified(&fixture.live, NOW.plus(n), "{}").await;
@@ -140,7 +140,7 @@ fn tables_of_results(claims: &rusqlite::Connection) -> String {
 }
 
 #[tokio::test]
-async fn the_table_of_before_stays_where_there_is_no_room_for_another() {
+async fn without_disk_space_the_earlier_results_table_stays() {
     let mut fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
     for _ in 0..9 {
@@ -161,7 +161,7 @@ async fn the_table_of_before_stays_where_there_is_no_room_for_another() {
 
 /// A table that a killed gateway of a version before this index left behind.
 #[tokio::test]
-async fn results_in_the_table_of_before_are_read_and_erased_as_all_others() {
+async fn results_in_the_earlier_table_are_read_and_erased() {
     let mut fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, r#"{"given_name":"Ada"}"#).await;
     let gone = fixture.verified(&fixture.live, NOW.plus(1), "{}").await;
@@ -192,7 +192,7 @@ async fn results_in_the_table_of_before_are_read_and_erased_as_all_others() {
 }
 
 #[tokio::test]
-async fn a_reader_delays_the_erasure_but_does_not_prevent_it() {
+async fn a_reader_delays_an_erasure_but_does_not_prevent_it() {
     let fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
     let pieces = pieces(&fixture, session.id());
@@ -212,7 +212,7 @@ async fn gone_soon(fixture: &Fixture, pieces: &[Vec<u8>]) {
 }
 
 #[tokio::test]
-async fn a_deleted_session_takes_its_result_along() {
+async fn a_deleted_sessions_result_is_in_no_file() {
     let fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
     let pieces = pieces(&fixture, session.id());
@@ -263,7 +263,7 @@ async fn a_deleted_session_is_in_no_file() {
 }
 
 #[tokio::test]
-async fn a_deletion_waits_for_no_reader_and_is_finished_when_it_ends() {
+async fn a_deletion_does_not_wait_for_a_reader_and_finishes_after_it() {
     let fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
     let needle = record(&fixture, session.id())[..32].to_vec();
@@ -281,7 +281,7 @@ async fn a_deletion_waits_for_no_reader_and_is_finished_when_it_ends() {
 }
 
 #[tokio::test]
-async fn a_deletion_waits_for_no_reader_of_the_results_either() {
+async fn a_deletion_does_not_wait_for_a_reader_of_the_results() {
     let fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
     let result = pieces(&fixture, session.id());
@@ -315,7 +315,7 @@ async fn what_is_due_later_than_it_can_be_is_erased_at_once_and_never_read() {
 }
 
 #[tokio::test]
-async fn a_junk_file_of_results_is_set_aside_made_anew_and_erased_in_time() {
+async fn a_damaged_results_file_is_set_aside_replaced_and_erased_in_time() {
     let mut fixture = Fixture::new();
     let session = fixture.session(&fixture.live).await;
     fixture.close();
@@ -338,7 +338,7 @@ async fn a_junk_file_of_results_is_set_aside_made_anew_and_erased_in_time() {
 }
 
 #[tokio::test]
-async fn what_fell_due_while_nothing_ran_is_erased_at_open() {
+async fn results_that_expired_while_stopped_are_erased_at_open() {
     let mut fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
     let pieces = pieces(&fixture, session.id());

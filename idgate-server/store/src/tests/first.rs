@@ -62,7 +62,7 @@ fn forms(dir: &Path) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_the_first_version_sealed_is_sealed_anew_and_says_the_same() {
+async fn values_sealed_by_the_first_version_are_resealed_unchanged() {
     let dir = directory();
     assert!(forms(dir.path()).iter().all(|form| *form == 1));
     let store = open(dir.path());
@@ -101,7 +101,7 @@ async fn what_the_first_version_sealed_is_sealed_anew_and_says_the_same() {
 }
 
 #[tokio::test]
-async fn a_notification_that_the_first_version_queued_goes_with_its_session() {
+async fn a_notification_queued_by_the_first_version_is_removed_with_its_session() {
     let dir = directory();
     let store = open(dir.path());
     let main = Connection::open(dir.path().join("idgate.db")).unwrap();
@@ -143,7 +143,7 @@ fn a_session_that_was_moved_before_the_upgrade_stays_unreadable() {
 }
 
 #[test]
-fn a_row_in_the_old_form_is_read_no_more() {
+fn a_row_in_the_old_form_is_no_longer_read() {
     let dir = directory();
     let main = Connection::open(dir.path().join("idgate.db")).unwrap();
     let sql = "SELECT record FROM sessions WHERE id = ?1";

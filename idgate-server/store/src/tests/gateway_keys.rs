@@ -46,7 +46,7 @@ async fn with_open_sessions_it_leaves_every_file_when_the_last_of_them_is_over()
 }
 
 #[tokio::test]
-async fn a_backup_has_no_key_that_is_for_open_sessions_only() {
+async fn a_backup_has_no_retired_signing_key() {
     let fixture = Fixture::new();
     fixture.session(&fixture.live).await;
     let needle = needle(&fixture);

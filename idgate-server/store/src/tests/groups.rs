@@ -146,7 +146,7 @@ async fn all_that_comes_before_a_nodes_turn_is_committed_together() {
 
 /// They do not touch the head of the client's chain, or are not of one client.
 #[tokio::test]
-async fn what_has_no_entry_and_what_the_gateway_does_by_itself_wait_for_no_turn() {
+async fn unaudited_changes_and_the_gateways_own_need_no_turn() {
     let Some(fixture) = Nodes::started() else { return };
     let sessions = fixture.some_stored(2).await;
     let _held = fixture.hold_turn();
@@ -158,7 +158,7 @@ async fn what_has_no_entry_and_what_the_gateway_does_by_itself_wait_for_no_turn(
 }
 
 #[tokio::test]
-async fn who_waits_for_a_turn_that_does_not_come_is_told_so_and_nothing_is_stored() {
+async fn a_change_without_a_turn_in_time_fails_and_is_not_stored() {
     let Some(mut fixture) = Nodes::started() else { return };
     let clock = VirtualClock::at(NOW);
     fixture.close();
@@ -185,7 +185,7 @@ async fn who_waits_for_a_turn_that_does_not_come_is_told_so_and_nothing_is_store
 
 /// The database ends a wait for a lock sooner than the gateway does.
 #[tokio::test]
-async fn who_waits_too_long_for_a_lock_of_the_database_is_told_so_and_nothing_is_stored() {
+async fn a_change_that_times_out_on_a_database_lock_is_not_stored() {
     let Some(mut fixture) = Nodes::started() else { return };
     let mut address = fixture.backend.address();
     let settings = address.config.get_options().unwrap().to_owned();
@@ -203,7 +203,7 @@ async fn who_waits_too_long_for_a_lock_of_the_database_is_told_so_and_nothing_is
 }
 
 #[tokio::test]
-async fn a_group_has_room_for_as_many_as_the_client_may_have() {
+async fn a_group_stores_only_as_many_sessions_as_the_quota_allows() {
     let Some(fixture) = Nodes::started() else { return };
     let change = ClientChange { max_open_sessions: Some(Some(5)), ..ClientChange::default() };
     let id = fixture.live.client_id.as_str().to_owned();
@@ -220,7 +220,7 @@ async fn a_group_has_room_for_as_many_as_the_client_may_have() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_one_is_not_the_others_fate() {
+async fn one_failing_change_does_not_affect_its_group() {
     let Some(fixture) = Nodes::started() else { return };
     let twice = fixture.new_session(&fixture.live, NOW);
     assert_eq!(fixture.store_new(&twice).await.unwrap(), Made::Yes);
@@ -237,7 +237,7 @@ async fn what_is_wrong_with_one_is_not_the_others_fate() {
 }
 
 #[tokio::test]
-async fn each_of_a_group_whose_commit_was_not_answered_is_looked_up() {
+async fn each_change_of_an_unacknowledged_group_is_looked_up() {
     let Some(mut fixture) = Nodes::started() else { return };
     let sessions = fixture.some_stored(4).await;
     let proxy = Proxy::to(&fixture.backend.socket());
@@ -263,7 +263,7 @@ async fn each_of_a_group_whose_commit_was_not_answered_is_looked_up() {
 }
 
 #[tokio::test]
-async fn one_chain_that_was_altered_stops_its_client_alone() {
+async fn an_altered_chain_stops_only_its_client() {
     let Some(fixture) = Nodes::started() else { return };
     let other = fixture.other_client();
     fixture.backend.damage(Damage::AuditHead(fixture.live.client_id.as_str()));
@@ -278,7 +278,7 @@ async fn one_chain_that_was_altered_stops_its_client_alone() {
 
 /// The gateway's own lane has sessions of many clients.
 #[tokio::test]
-async fn what_the_gateway_settles_goes_into_each_clients_chain() {
+async fn settlements_by_the_gateway_are_audited_in_each_clients_chain() {
     let Some(fixture) = Nodes::started() else { return };
     let other = fixture.other_client();
     let mut expiring = Vec::new();

@@ -47,7 +47,7 @@ async fn a_settled_sessions_key_is_erased_with_the_next_purge() {
 }
 
 #[tokio::test]
-async fn a_failing_job_beside_the_purge_leaves_no_key_and_takes_none() {
+async fn a_failing_job_next_to_the_purge_neither_keeps_nor_removes_keys() {
     let fixture = Fixture::new();
     let (session, _) = fixture.jar_session().await;
     let sealed = fixture.keys().remove(0);
@@ -109,7 +109,7 @@ async fn no_two_keys_share_a_page() {
 
 /// As in a running gateway: the clock alone settles it, and the upkeep stores and erases.
 #[tokio::test]
-async fn an_expired_sessions_key_is_swept_out_of_every_file() {
+async fn an_expired_sessions_key_is_erased_from_every_file() {
     let mut fixture = Fixture::new();
     let (session, key) = fixture.jar_session().await;
     let sealed = fixture.keys().remove(0);

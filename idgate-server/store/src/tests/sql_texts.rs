@@ -89,7 +89,7 @@ fn unescaped(literal: &str) -> String {
 }
 
 #[test]
-fn each_text_is_a_statement_on_both_databases() {
+fn each_sql_text_is_a_statement_on_both_databases() {
     let dir = tempfile::tempdir().unwrap();
     let key = InstanceKey::generate().unwrap();
     let main = schema::open_main(dir.path(), &key).unwrap();
@@ -107,7 +107,7 @@ fn each_text_is_a_statement_on_both_databases() {
 
 /// There can be many notifications and checkpoints: each statement must find its rows by an index.
 #[test]
-fn no_text_walks_all_notifications_or_checkpoints_in_sqlite() {
+fn no_sql_text_scans_all_notifications_or_checkpoints_in_sqlite() {
     let dir = tempfile::tempdir().unwrap();
     let main = schema::open_main(dir.path(), &InstanceKey::generate().unwrap()).unwrap();
     for (path, text) in texts() {

@@ -61,7 +61,7 @@ async fn made_up_keys_and_sessions_wait_in_one_lane_and_known_ones_in_their_own(
 }
 
 #[tokio::test]
-async fn a_key_that_was_just_made_is_known_and_one_that_was_revoked_is_a_strangers() {
+async fn a_new_key_is_a_known_name_and_a_revoked_one_is_not() {
     let fixture = Fixture::new();
     let store = fixture.store();
     let digest = fixture.live_key.digest();

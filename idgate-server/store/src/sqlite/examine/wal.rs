@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commits_behind_a_flipped_bit_are_counted_and_a_torn_end_is_none() {
+    fn commits_after_a_flipped_bit_are_counted_and_a_torn_end_is_not() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db");
         assert_eq!(lost_commits(&path).unwrap(), 0, "no log");
