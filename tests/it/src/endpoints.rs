@@ -133,7 +133,7 @@ fn every_route_has_a_row_and_every_row_a_route() {
         .collect();
     let rows: Vec<_> =
         table().iter().map(|row| (row.method.to_owned(), row.path.to_owned())).collect();
-    assert_eq!(rows.len(), routed.len(), "a row stands twice");
+    assert_eq!(rows.len(), routed.len(), "a row is there twice");
     assert_eq!(rows.into_iter().collect::<BTreeSet<_>>(), routed);
 }
 

@@ -234,7 +234,7 @@ fn metrics_show_the_use_of_postgresql_connections() {
     let limit = observed.seen(&of("limit", "db_connections")).unwrap();
     assert!((8..=32).contains(&limit), "{limit}");
     let used = of("used", "db_connections");
-    eventually("nobody uses one", || observed.seen(&used) == Some(0));
+    eventually("none is used", || observed.seen(&used) == Some(0));
     thread::scope(|scope| {
         // Requests that read a session wait, each on a connection.
         let lock = "LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3)";

@@ -54,7 +54,7 @@ fn results_and_revocations_are_seen_by_both_nodes() {
     for tenant in [&mut tenant, &mut elsewhere] {
         tenant.get(&created.id).expect_status(401);
     }
-    assert!(!installation.unused_data_dir().exists(), "nothing is kept beside the database");
+    assert!(!installation.unused_data_dir().exists(), "nothing is stored outside the database");
 }
 
 /// One of them migrates, and the others wait for it.

@@ -53,7 +53,7 @@ impl Manager {
 fn systemd_is_told_when_the_gateway_serves_reloads_and_stops() {
     let manager = Manager::new();
     let server = manager.installation.serve();
-    assert_eq!(manager.until("READY=1"), ["READY=1"], "nobody asked for a watchdog");
+    assert_eq!(manager.until("READY=1"), ["READY=1"], "no watchdog was requested");
     Http::new(server.address).send(&Request::get("/readyz")).expect_status(200);
     server.signal("HUP");
     let said = manager.until("READY=1");

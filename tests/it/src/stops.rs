@@ -66,7 +66,7 @@ fn keep_busy(address: SocketAddr, keeps: bool, answers: &AtomicUsize) -> Seen {
 /// begun: time passes only in moments while there are any, and with many answers in between.
 fn stop_listening(server: &Server, machine: &Machine, answers: &AtomicUsize) {
     let (mut before, mut has_rested) = (answers.load(Ordering::Relaxed), false);
-    eventually("nobody listens", || {
+    eventually("nothing listens", || {
         let now = answers.load(Ordering::Relaxed);
         if server.is_at_rest() {
             machine.jump(LISTENING);

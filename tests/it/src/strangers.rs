@@ -176,7 +176,7 @@ fn strangers_from_many_addresses_do_not_keep_a_tenant_out() {
         tenant.create(&request_for(&["given_name"]));
         newcomer.create(&request_for(&["given_name"]));
     }
-    assert_eq!((tenant.http.connects(), newcomer.http.connects()), (1, 1), "nobody was cut off");
+    assert_eq!((tenant.http.connects(), newcomer.http.connects()), (1, 1), "no client was cut off");
     drop(strangers);
 }
 
@@ -205,7 +205,7 @@ fn readiness_is_written_for_at_most_once_a_second_however_many_ask() {
         assert!(writes() - before <= 1, "in second {second}");
         machine.jump(Duration::from_secs(1));
     }
-    assert!(writes() > begun, "nobody looked");
+    assert!(writes() > begun, "no probe wrote");
 }
 
 /// The answer to a request of `length` bytes, which are all sent before anything is read.

@@ -45,7 +45,7 @@ pub(super) async fn a_watch_signals_commits_and_deletions_of_its_session_only<B:
     assert_eq!(fixture.store().commit(expired, None).await.unwrap(), Committed::Yes);
     assert!(told(&mut watch, 5000).await);
     let page = fixture.store().events(&fixture.live, session.id(), 0, 10).await.unwrap();
-    assert!(page.unwrap().settled, "who is told finds it");
+    assert!(page.unwrap().settled, "a notified watcher finds it");
     assert!(!told(&mut watch, 50).await);
     assert!(fixture.store().delete_session(&fixture.live, session.id(), NOW).await.unwrap());
     assert!(told(&mut watch, 5000).await && !told(&mut bystander, 50).await);

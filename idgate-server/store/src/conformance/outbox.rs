@@ -157,7 +157,7 @@ pub(super) async fn a_notification_is_due_after_host_approval_and_removed_when_d
     let bell = fixture.store().outbox_bell();
     let session = fixture.settled().await;
     in_time("it rings", bell.notified()).await;
-    assert!(!fixture.is_due(THEN), "nobody reviewed the host");
+    assert!(!fixture.is_due(THEN), "the host was not reviewed");
     assert!(fixture.lease(9, THEN).await.unwrap().is_empty());
     assert_eq!(fixture.review(Review::Approve), 0);
     assert!(!fixture.is_due(THEN.minus(1)));
@@ -172,7 +172,7 @@ pub(super) async fn a_notification_is_due_after_host_approval_and_removed_when_d
     assert!(!fixture.end(&leased, DeliveryResult::Delivered).await);
     let deleted = fixture.settled().await;
     assert!(fixture.store().delete_session(&fixture.live, deleted.id(), THEN).await.unwrap());
-    assert!(!fixture.is_due(THEN.plus(LEASE_MS)), "a deleted session notifies nobody");
+    assert!(!fixture.is_due(THEN.plus(LEASE_MS)), "a deleted session sends no notification");
 }
 
 pub(super) async fn deleting_a_session_removes_its_notification_in_any_state<B: Backend>() {

@@ -183,7 +183,11 @@ async fn what_a_session_may_is_counted_over_all_nodes() {
     let requests = SessionRate { name: "requests", ..rate };
     assert_eq!(other.charge_session(session.id(), requests).await.unwrap(), None);
     let none = SessionId::new("ses_none");
-    assert_eq!(other.charge_session(&none, rate).await.unwrap(), None, "counts for nobody");
+    assert_eq!(
+        other.charge_session(&none, rate).await.unwrap(),
+        None,
+        "the session does not exist"
+    );
 }
 
 #[tokio::test]
@@ -260,7 +264,7 @@ async fn each_notification_is_leased_by_one_node_and_ended_by_that_one() {
     let (here, there) = (here.unwrap(), there.unwrap());
     let ids: BTreeSet<&str> = here.iter().chain(&there).map(|leased| &*leased.id).collect();
     assert_eq!((ids.len(), here.len() + there.len()), (20, 20));
-    assert_eq!(other.release_leases(THEN).await.unwrap(), 0, "whoever leased them is there");
+    assert_eq!(other.release_leases(THEN).await.unwrap(), 0, "their node is still running");
     for leased in &here {
         let (seq, until) = (leased.seq, leased.lease_until);
         assert!(!other.end_lease(seq, until, DeliveryResult::Delivered, THEN).await.unwrap());

@@ -123,7 +123,7 @@ const ROWS: &[Row] = &[
         given["data"] = given["data"].to_string().into();
         given
     }),
-    row("members beside enc and cipherText", Expected::Verified, |desk| {
+    row("further members next to enc and cipherText", Expected::Verified, |desk| {
         desk.reshaped(|response| element(response, 1).set("x", 1))
     }),
     row(
@@ -183,7 +183,7 @@ const ROWS: &[Row] = &[
             }
         })
     }),
-    closed("enc beside the curve", |desk| {
+    closed("enc not on the curve", |desk| {
         desk.reshaped(|response| {
             if let Cbor::Bytes(point) = element(response, 1).at("enc") {
                 point[64] ^= 1;

@@ -51,7 +51,7 @@ pub(super) const HAIP: Way =
     Way { name: "haip", profiles: &[Profile::Haip], by_reference: true, prefix: Prefix::X509Hash };
 /// The session's own offer is the draft one.
 pub(super) const OFFERED: Way =
-    Way { name: "haip beside draft", profiles: &[Profile::Draft, Profile::Haip], ..HAIP };
+    Way { name: "haip with draft", profiles: &[Profile::Draft, Profile::Haip], ..HAIP };
 
 /// A session with one request form, and the wallet that answers it.
 pub(super) struct Asked {

@@ -78,10 +78,10 @@ fn maps() -> Vec<DcqlRow> {
             inside(s, |p| drop(p.insert("poa".into(), json!({ "iss": "x" }))));
         }),
         mismatch("no id", |s| inside(s, |p| ids(p).clear())),
-        mismatch("an id that nobody asked for", |s| {
+        mismatch("an id that was not requested", |s| {
             inside(s, |p| drop(ids(p).insert("other".into(), json!(["x"]))));
         }),
-        mismatch("only an id that nobody asked for", |s| {
+        mismatch("only an id that was not requested", |s| {
             inside(s, |p| *ids(p) = Map::from_iter([("other".into(), json!(["x"]))]));
         }),
         mismatch("the id in capitals", |s| {

@@ -76,7 +76,7 @@ fn an_answer_that_is_not_a_valid_jwe_leaves_the_session_unchanged() {
         ("an inner state of another session", inner.form_body(), "state_mismatch"),
         ("no inner state", without.form_body(), "invalid_response"),
         ("a cut tag", cut, "decryption_failed"),
-        ("response beside vp_token", both, "invalid_response"),
+        ("response together with vp_token", both, "invalid_response"),
         ("an empty response", Body::form(&parameters(&[("response", "")])), "invalid_response"),
         ("no JWE", Body::form(&parameters(&[("response", "abc")])), "decryption_failed"),
     ] {

@@ -6,7 +6,7 @@ use super::{Row, Scenario};
 
 pub(super) const ROWS: &[Row] = &[
     Row::refused("a requested value", DIGEST, |s| value(s, "family_name", "Musterfrau".into())),
-    Row::refused("a value that nobody asked for", DIGEST, |s| value(s, "portrait", Cbor::Int(1))),
+    Row::refused("an unrequested value", DIGEST, |s| value(s, "portrait", Cbor::Int(1))),
     Row::refused("an age that is not reached", DIGEST, |s| value(s, "age_over_18", false.into())),
     Row::refused("the name of an element", DIGEST, |s| {
         s.issued().change("birth_date", |i| i.map.set("elementIdentifier", "age_over_21"));
@@ -144,7 +144,7 @@ pub(super) const ROWS: &[Row] = &[
         value(s, "issuing_country", "ut".into());
         s.digest();
     }),
-    Row::verified("an element that nobody asked for left out", |s| {
+    Row::verified("an unrequested element left out", |s| {
         s.issued().items.truncate(4);
     }),
 ];

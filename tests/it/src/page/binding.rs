@@ -138,7 +138,7 @@ fn without_javascript_a_button_takes_the_page() {
     let button =
         format!("<form method=\"post\" action=\"{}/take\"><button>Back to shop", browser.path);
     assert!(page.contains(&button), "{page}");
-    assert!(!page.contains("page_code"), "nobody has the page yet: {page}");
+    assert!(!page.contains("page_code"), "no browser has the page yet: {page}");
     let request = Request::post(format!("{}/take", browser.path)).header("Accept", "text/html");
     let led = browser.send(request).expect_status(303);
     assert_eq!(led.header("location"), Some(&*browser.path));

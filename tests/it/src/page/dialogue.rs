@@ -97,7 +97,7 @@ fn only_the_browser_that_has_the_page_asks_and_answers() {
     let mut stranger = Browser::new(&gateway, &created);
     let taken = json!({ "state": "taken" });
     for refused in [stranger.get("/dc-api"), answer(&mut stranger, &json!({}))] {
-        assert_eq!((refused.status, refused.json()), (403, taken.clone()), "nobody has it yet");
+        assert_eq!((refused.status, refused.json()), (403, taken.clone()), "no browser has it yet");
     }
     let mut browser = Browser::new(&gateway, &created);
     browser.take();

@@ -126,7 +126,7 @@ fn what_no_node_was_there_to_erase_is_gone_when_one_serves_again() {
     }
     files.pass();
     let data = files.data();
-    assert!(!files.with_results(&data).is_empty(), "somebody else erased them");
+    assert!(!files.with_results(&data).is_empty(), "another process erased them");
     files.nodes.nodes[0].serve();
     let data = files.data();
     assert_eq!(files.with_results(&data), [] as [PathBuf; 0]);

@@ -32,7 +32,7 @@ fn a_key_comes_as_a_subprotocol_or_as_bearer_and_only_svc_id_v1_is_echoed() {
         ("key first", upgrade().header(PROTOCOL, format!("{key} ,  svc-id-v1"))),
         ("two headers", upgrade().header(PROTOCOL, "svc-id-v1").header(PROTOCOL, key)),
         ("empty elements", upgrade().header(PROTOCOL, format!(",svc-id-v1,,{key},"))),
-        ("others beside", upgrade().header(PROTOCOL, format!("chat, svc-id-v1, v2, {key}"))),
+        ("with other protocols", upgrade().header(PROTOCOL, format!("chat, svc-id-v1, v2, {key}"))),
         ("bearer", upgrade().header(PROTOCOL, "svc-id-v1").bearer(key)),
         (
             "an extension",

@@ -100,7 +100,7 @@ fn epk() -> Vec<JarRow> {
                 e.set("epk", SigningKey::from_seed(Curve::P256, "another").public_jwk());
             });
         }),
-        failed("epk beside the curve", |s| {
+        failed("epk not on the curve", |s| {
             sealing(s, |e| {
                 if let Some(epk) = e.header.get_mut("epk") {
                     epk["y"] = epk["x"].clone();

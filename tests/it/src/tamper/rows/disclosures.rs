@@ -26,12 +26,12 @@ fn presented() -> Vec<Row> {
                 });
             });
         }),
-        unsigned("a disclosure that nobody attested", |s| {
+        unsigned("a disclosure that the issuer did not sign", |s| {
             disclosures(s, |shown| {
                 shown.disclosures.push(base64url(br#"["c2FsdA","admin",true]"#))
             });
         }),
-        unsigned("an array element that nobody attested", |s| {
+        unsigned("an array element that the issuer did not sign", |s| {
             disclosures(s, |shown| shown.disclosures.push(base64url(br#"["c2FsdA","IT"]"#)));
         }),
         unsigned("a part without the disclosure around it", |s| {
@@ -90,7 +90,7 @@ fn attested() -> Vec<Row> {
         malformed("the claim name _sd", |s| given_name(s, r#"["c2FsdA","_sd","Erika"]"#)),
         malformed("the claim name _sd_alg", |s| given_name(s, r#"["c2FsdA","_sd_alg","Erika"]"#)),
         malformed("the claim name ...", |s| given_name(s, r#"["c2FsdA","...","Erika"]"#)),
-        malformed("a claim name that stands in the payload", |s| {
+        malformed("a claim name that is also in the payload", |s| {
             given_name(s, r#"["c2FsdA","age_equal_or_over",{}]"#);
         }),
         malformed("two disclosures of one claim name", |s| {

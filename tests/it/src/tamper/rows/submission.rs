@@ -19,7 +19,7 @@ pub(super) fn rows() -> Vec<Row> {
             });
         }),
         mismatch("descriptor_map empty", |s| answer(s, |answer| edit_map(answer, Vec::clear))),
-        mismatch("an unknown descriptor besides", |s| {
+        mismatch("an additional unknown descriptor", |s| {
             answer(s, |answer| {
                 edit_map(answer, |map| {
                     map.push(json!({ "id": "other", "format": "vc+sd-jwt", "path": "$" }));

@@ -140,7 +140,7 @@ pub(super) fn answer() -> Row {
         ),
         ("many presentations", with(|_, size| json!({"pid": vec!["a"; size / 4]}))),
         (
-            "many things that are no presentations",
+            "many values that are not presentations",
             with(|_, size| json!({"pid": vec![Value::Null; size / 5]})),
         ),
         (

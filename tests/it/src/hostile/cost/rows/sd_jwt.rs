@@ -117,7 +117,7 @@ pub(super) fn key_binding() -> Row {
         shown(&credential(0), |proof| proof.header_text = Some(text)).into_bytes()
     }));
     worst.push((
-        "3900 disclosures of nobody's",
+        "3900 disclosures that the issuer did not sign",
         Box::new(|size| {
             let good = shown(&credential(0), |_| {});
             let salt = "s".repeat((size / 3900 * 3 / 4).saturating_sub(16));

@@ -205,7 +205,7 @@ pub(super) fn crl() -> Row {
         valid: Box::new(move |size| entries(size, 37, Vec::new()).sign(&own())),
         worst: vec![
             (
-                "entries that nobody signed",
+                "entries signed by a stranger",
                 Box::new(move |size| entries(size, 37, Vec::new()).sign(&stranger())),
             ),
             (
