@@ -7,7 +7,7 @@ pub enum Environment {
     Development,
     /// Before production.
     Staging,
-    /// For real.
+    /// For production use.
     Production,
 }
 

@@ -57,7 +57,7 @@ impl InstanceKey {
         Ok(Self { first: bytes, others: Vec::new() })
     }
 
-    /// Whether there are keys besides the one that seals.
+    /// Whether there are further keys, which only open.
     pub fn is_several(&self) -> bool {
         !self.others.is_empty()
     }

@@ -74,8 +74,8 @@ static struct stop look(void) {
     }
 }
 
-/* Raises the latest time that any thread has seen to this one. A test that stops the clocks must not name a time that
- * a thread has already passed. */
+/* This time, or the latest time that any thread has seen, if that is later. When a test stops the clocks, the time at
+ * which they stop may have passed already. */
 static int64_t not_before_latest(int64_t ns) {
     int64_t latest = __atomic_load_n(&machine->latest, __ATOMIC_SEQ_CST);
     while (latest < ns) {
@@ -141,7 +141,7 @@ struct wait {
 };
 
 static struct wait begin_wait(int64_t ns) {
-    /* On stopped clocks a thread with almost no time left would immediately wait again, over and over, and never rest. */
+    /* On stopped clocks a thread with almost no time left would wait again immediately, over and over. */
     int64_t real = machine && machine->frozen && ns > 0 && ns < SLICE ? SLICE : ns;
     return (struct wait){machine_ns(CLOCK_MONOTONIC) + real, own_monotonic_ns() + ns};
 }

@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The address of the well-behaved client. Connections are limited per address, so the two must not
 /// share one.
 const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
-/// What the flood may add to the resident set.
+/// The resident memory that the flood may add.
 const MEMORY_KIB: u64 = 96 * 1024;
 
 /// A gateway with rate limits, a hostile client with as many keys as allowed, and a well-behaved

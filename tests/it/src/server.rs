@@ -155,7 +155,7 @@ impl Installation {
         self.root.0.path().join("data")
     }
 
-    /// What all servers of this installation wrote to stderr.
+    /// The stderr of all servers of this installation.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.root.log()).unwrap_or_default()
     }

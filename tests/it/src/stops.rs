@@ -26,7 +26,7 @@ const MOMENT: Duration = Duration::from_millis(1);
 /// Answers before a shutdown, of all clients together.
 const BEFORE: usize = 4 * CLIENTS;
 
-/// What a client saw until nothing listened any more.
+/// A client's observations until nothing listened any more.
 #[derive(Default)]
 struct Seen {
     answered: usize,

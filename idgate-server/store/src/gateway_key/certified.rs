@@ -14,7 +14,7 @@ pub const REPLACED_SIGNS_MS: u64 = 25 * 60 * 60 * 1000;
 /// How long before its expiry a certificate causes a warning.
 pub const RENEW_BEFORE_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
-/// A key and the certificate that was made for it.
+/// A key and its certificate.
 #[derive(Debug)]
 pub struct CertifiedKey {
     /// The client that it signs for. Empty: the gateway, and clients without a certificate of their

@@ -43,7 +43,7 @@ impl Registration {
     }
 }
 
-/// The client, and the use that it names.
+/// Displays the client and the intended use.
 #[derive(Clone, Copy, Debug)]
 pub struct Whose<'r>(&'r Registration);
 

@@ -12,7 +12,7 @@ const VERSION: u8 = 1;
 pub struct FirstSealer(Vec<LessSafeKey>);
 
 impl FirstSealer {
-    /// Opens what was sealed under `key`.
+    /// Opens values that were sealed with `key`.
     pub fn new(key: &InstanceKey) -> Result<Self, Unsealable> {
         let purpose = "idgate seal v1";
         let derived = [vec![key.derive(purpose)?], key.derive_others(purpose)?].concat();

@@ -9,7 +9,7 @@ use crate::sqlite::disk_reserve::Reserve;
 use crate::types::StoreError;
 use idgate_base::telemetry::Use;
 
-/// What two seconds of a busy gateway add to its logs, which is as much as an erasure needs to get
+/// Enough for what two seconds of a busy gateway add to its logs, which an erasure needs to get
 /// through them. Less on a small volume, where no gateway is that busy.
 const RESERVED_BYTES: Share = Share { of_all: 16, least: 256 << 10, most: 8 << 20 };
 /// The most that a start writes before it can erase. It is a reserve of its own, because another
@@ -30,7 +30,7 @@ impl Share {
     }
 }
 
-/// What is known of the disk of one data directory.
+/// The state of one data directory's disk.
 #[derive(Debug)]
 pub(crate) struct Disk {
     reserve: Reserve,

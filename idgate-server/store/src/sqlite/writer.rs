@@ -466,7 +466,7 @@ struct Done {
     erase_spent: bool,
 }
 
-/// Adds to the metrics. Damaged metrics do not hold up sessions: whoever reads the metrics gets the
+/// Adds to the metrics. Damaged metrics do not hold up sessions: reading the metrics reports the
 /// error.
 fn record(main: &Connection, measured: &[Measured]) -> Result<(), StoreError> {
     if measured.is_empty() {

@@ -1,5 +1,5 @@
-//! Notifications that wait to be sent: written with the settlement of the session, leased for one
-//! attempt at a time, removed when delivered, dead letters when given up.
+//! Notifications that wait to be sent. They are written with the settlement of the session, leased
+//! for one attempt at a time, removed when delivered, and dead letters when given up.
 //!
 //! ```text
 //! settle ──> queued ──lease──> attempt ──> delivered: removed

@@ -16,7 +16,7 @@ use crate::http::{Http, Request};
 use crate::server::{Installation, eventually};
 use crate::tenant::{Created, answer_request, now_ms};
 
-/// What `claims.db` has as the sealed key of a session.
+/// The sealed key of a session in `claims.db`.
 fn sealed_key(desk: &Desk, created: &Created) -> Option<Vec<u8>> {
     disk::open(&desk.gateway.installation.data_dir().join("claims.db"))
         .query_row("SELECT sealed FROM session_keys WHERE session_id = ?1", [&created.id], |row| {

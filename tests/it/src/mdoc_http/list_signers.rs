@@ -1,4 +1,4 @@
-//! Who may sign the status list of an mdoc, and how long it is valid, with the real binary.
+//! The signers of an mdoc's status lists, and the validity of these lists, with the real binary.
 
 use std::thread;
 use std::time::Duration;

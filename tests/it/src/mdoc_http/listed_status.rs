@@ -1,4 +1,4 @@
-//! Who signs the status of credentials whose issuer is in a trusted list: only their own provider.
+//! Status of credentials whose issuer is in a trusted list: only their own provider may sign it.
 
 use idgate_testkit::keys::Curve;
 use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};

@@ -7,7 +7,7 @@ use super::*;
 const DOCUMENT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 impl Browser {
-    /// What a person sees who opens `below`.
+    /// The response when a person opens `below`.
     fn opens(&mut self, below: &str, language: &str) -> Response {
         let request = Request::get(format!("{}{below}", self.path));
         self.shows(request.header("Accept-Language", language))
@@ -17,7 +17,7 @@ impl Browser {
         self.send(request.header("Accept", DOCUMENT))
     }
 
-    /// What the page's script gets.
+    /// The response to the page's script.
     fn fetches(&mut self, below: &str) -> Response {
         let request = Request::get(format!("{}{below}", self.path));
         self.send(request.header("Accept", "application/json"))

@@ -57,7 +57,7 @@ pub(super) enum Which {
     All,
 }
 
-/// What all clients know.
+/// The knowledge of all clients.
 pub(super) struct Load<'n> {
     pub(super) addresses: Vec<SocketAddr>,
     pub(super) api_key: &'n str,
