@@ -85,7 +85,7 @@ impl Neighbours {
             ask(&mut tenant, n);
         }
         let at_the_end = answers.load(Ordering::Relaxed);
-        assert!(at_the_end > before, "nothing but the good one was answered");
+        assert!(at_the_end > before, "only the well-behaved client was answered");
     }
 }
 

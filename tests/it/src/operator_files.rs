@@ -48,7 +48,7 @@ fn a_backup_of_a_running_gateway_restores_to_a_working_one() {
     let copy = rusqlite::Connection::open(&file).unwrap();
     let sessions = "SELECT group_concat(id) FROM sessions";
     let sessions: String = copy.query_row(sessions, [], |row| row.get(0)).unwrap();
-    assert_eq!(sessions, verified, "what was open is left out");
+    assert_eq!(sessions, verified, "open sessions are left out");
     drop(copy);
     let again = gateway.installation.run(&["backup", path]);
     assert_eq!(again.code, 1, "{again:?}");

@@ -58,7 +58,7 @@ pub(super) async fn sd_jwt_extended_key_usages_are_stored_and_in_force<B: Backen
     fixture.operator().add_trust("issuer", &change, NOW).unwrap().unwrap();
     assert_eq!(in_force(), ekus);
     fixture.operator().add_trust("issuer", &TrustChange::default(), NOW).unwrap().unwrap();
-    assert_eq!(in_force(), ekus, "what is not named stays");
+    assert_eq!(in_force(), ekus, "attributes that are not given stay");
 }
 
 pub(super) async fn on_unknown_revocation_is_stored_and_in_force<B: Backend>() {
@@ -74,7 +74,7 @@ pub(super) async fn on_unknown_revocation_is_stored_and_in_force<B: Backend>() {
         fixture.operator().add_trust("issuer", &change, NOW).unwrap().unwrap();
         assert_eq!(in_force(), choice);
         fixture.operator().add_trust("issuer", &TrustChange::default(), NOW).unwrap().unwrap();
-        assert_eq!(in_force(), choice, "what is not named stays");
+        assert_eq!(in_force(), choice, "attributes that are not given stay");
     }
 }
 

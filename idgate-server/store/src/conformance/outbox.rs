@@ -100,7 +100,11 @@ pub(super) async fn an_endpoint_belongs_to_its_client_and_keeps_its_secret_until
     let (record, again) = fixture.put(Some(provisioned.clone())).await;
     assert_eq!(record.host_status, HostStatus::Approved);
     assert_eq!(again.expose(), provisioned.expose());
-    assert_eq!(secrets().await, (provisioned.expose().to_owned(), None), "put again, it stays");
+    assert_eq!(
+        secrets().await,
+        (provisioned.expose().to_owned(), None),
+        "setting it again keeps it"
+    );
     let (_, fresh) = fixture.put(None).await;
     assert_ne!(fresh.expose(), provisioned.expose());
     let both = (fresh.expose().to_owned(), Some(provisioned.expose().to_owned()));

@@ -32,7 +32,7 @@ pub(super) async fn a_page_is_found_by_digest_or_session_and_removed_with_it<B: 
     assert_eq!(store.page_of(session.id()).await.unwrap().unwrap().digest, PAGE);
     assert!(store.page_of(other.id()).await.unwrap().is_none());
     assert!(store.page(&[4; 32]).await.unwrap().is_none());
-    assert!(!fixture.backend.holds(&SECRET), "what its codes are made of is sealed");
+    assert!(!fixture.backend.holds(&SECRET), "the page's secret is sealed");
     store.open_page(&PAGE).await.unwrap();
     for note in ["1", "2", "1"] {
         store.note_on_page(&PAGE, note).await.unwrap();

@@ -140,7 +140,7 @@ async fn nodes_know_how_many_they_are() {
     assert_eq!(other.nodes(), 2, "before it serves");
     // The first node knows what was granted before the second one joined.
     assert_eq!((fixture.store().joined(), other.joined()), (UnixMillis(0), NOW));
-    assert_eq!(fixture.store().nodes(), 2, "those before it know, too");
+    assert_eq!(fixture.store().nodes(), 2, "earlier nodes know as well");
     drop(other);
     until("its end is known", async || fixture.store().nodes() == 1).await;
 }
@@ -316,7 +316,7 @@ async fn sessions_of_a_revoked_client_end_once_every_node_knows_how() {
     fixture.backend.run(older);
     assert!(fixture.operator().revoke_client(fixture.live.client_id.as_str(), NOW).unwrap());
     let store = fixture.store();
-    assert!(store.session(session.id()).await.unwrap().is_none(), "refused at once");
+    assert!(store.session(session.id()).await.unwrap().is_none(), "rejected immediately");
     assert!(store.sessions_of_revoked(10).await.unwrap().is_empty());
     assert!(!store.is_known_to_all(Reason::ClientRevoked).await.unwrap());
     assert!(!store.is_known_to_all(Reason::Cancelled).await.unwrap());

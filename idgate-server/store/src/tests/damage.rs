@@ -21,6 +21,6 @@ async fn a_client_with_an_altered_audit_log_can_be_revoked() {
         let entries: i64 =
             main.query_row("SELECT count(*) FROM audit_entries", [], |row| row.get(0)).unwrap();
         // Two keys were created, and an issuer was added.
-        assert_eq!(entries, 3, "half an entry is not an entry");
+        assert_eq!(entries, 3, "a partial audit entry was stored");
     }
 }

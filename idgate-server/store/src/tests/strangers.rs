@@ -57,7 +57,7 @@ async fn made_up_keys_and_sessions_wait_in_one_lane_and_known_ones_in_their_own(
     for session in sessions {
         waited += usize::from(matches!(session.await, Ok(None)));
     }
-    assert_eq!(waited, 512, "the others were told to come back");
+    assert_eq!(waited, 512, "the others got a busy error");
 }
 
 #[tokio::test]

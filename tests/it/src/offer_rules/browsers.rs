@@ -319,7 +319,7 @@ fn an_answer_through_a_browser_needs_no_code_to_be_read() {
     gateway.settle(&mut session, None, &body);
     assert!(
         session.result(Reader::Browser { response_code: None }, NOW).is_err(),
-        "a link has not brought anybody back yet"
+        "no browser has come back by a link yet"
     );
 }
 

@@ -146,7 +146,7 @@ fn without_javascript_a_button_takes_the_page() {
         led.header("set-cookie").and_then(|it| it.split(';').next()).map(str::to_owned);
     let page = browser.page();
     assert!(page.contains("href=\"https://shop.example/back?order=1#top\""), "{page}");
-    assert!(!page.contains("page_code"), "it was taken when all was over: {page}");
+    assert!(!page.contains("page_code"), "it was taken after the end: {page}");
 }
 
 /// A stranger with the address could wait until the person has answered, and then be taken for that
@@ -212,7 +212,7 @@ fn where_the_wallet_leads_back_nobody_scans_and_the_page_has_no_code() {
     let reply = tenant.post_answer(&created.id, &answer.body()).expect_status(200).json();
     let code = reply["redirect_uri"].as_str().unwrap().split("response_code=").nth(1).unwrap();
     let code = code.trim_end_matches("#top");
-    assert_eq!(browser.get("/state").json()["back"], BACK, "it leads back, and proves nothing");
+    assert_eq!(browser.get("/state").json()["back"], BACK, "the link back has no code");
     let session = tenant.read(&format!("{}?response_code={code}", created.id));
     assert!(!members(&session["verification_details"]).contains(&"page_code"));
     // Only the wallet's response code allows reading the result.

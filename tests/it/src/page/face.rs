@@ -96,10 +96,7 @@ fn a_person_can_try_again_where_the_tenant_says_and_without_a_code() {
     let created = tenant.create(&request);
     let mut browser = Browser::new(&gateway, &created);
     browser.take();
-    assert!(
-        !browser.page().contains(&link),
-        "while a wallet can answer there is nothing to try again"
-    );
+    assert!(!browser.page().contains(&link), "there is no retry link while a wallet can answer");
     let state = idgate_testkit::request::AuthorizationRequest::parse(&created.uri).unwrap().state;
     let declined = json!({ "error": "access_denied", "state": state });
     let answer = Request::post(format!("/v1/oid4vp/response/{}", created.id)).json(&declined);

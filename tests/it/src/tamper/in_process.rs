@@ -75,7 +75,7 @@ impl JarGateway for InProcess {
     }
 
     fn did_document(&mut self) -> Value {
-        let signer = self.signer.as_ref().expect("in the jar profile");
+        let signer = self.signer.as_ref().expect("in request mode jar");
         let published = PublishedKey::new(signer.key_id(), *signer.public_key());
         serde_json::from_str(&did_document_json(DID, &[published])).expect("JSON")
     }

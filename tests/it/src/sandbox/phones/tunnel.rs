@@ -13,7 +13,7 @@ fn behind_a_tunnel_everything_that_a_phone_receives_has_the_public_address() {
     let sandbox = behind_a_tunnel();
     let phone = Phone::scan(&sandbox, &["pid"]);
     assert_eq!(phone.issuer, "https://abc.tunnel.example/vci");
-    assert!(phone.tx_code.is_some(), "a code is demanded where the world reaches the issuer");
+    assert!(phone.tx_code.is_some(), "a public issuer requires a tx_code");
     let metadata = phone.metadata().to_string();
     assert!(!metadata.contains("127.0.0.1") && !metadata.contains("http://"), "{metadata}");
     // A proof must be for the public address, not for the listener behind the tunnel.
