@@ -1,4 +1,4 @@
-//! Compiles `preload/*.c` into one library, which tests preload into the real binary.
+//! Compiles `preload/*.c` into one library, which tests load into the real binary.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -15,7 +15,7 @@ fn main() {
         .arg(&library)
         .args(sources)
         .arg("-ldl");
-    // Only the tests of the real binary want it: where there is no C compiler, those say so.
+    // Only the tests of the real binary need it: without a C compiler, they say so.
     if !cc.status().is_ok_and(|status| status.success()) {
         println!(
             "cargo::warning=cc did not compile tests/it/preload: tests that preload it will fail"

@@ -1,4 +1,4 @@
-//! Where the database is: `IDGATE_DATABASE_URL`.
+//! The address of the database: `IDGATE_DATABASE_URL`.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,11 +9,11 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use url::Url;
 
-/// How long a connection may take to be made: a refusal is known at once.
+/// How long connecting may take. A refused connection fails before that.
 const CONNECT: Duration = Duration::from_millis(1500);
-/// A peer that acknowledges nothing for so long is gone.
+/// A peer that acknowledges nothing for this long counts as gone.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
-/// The bounds of a statement, and of the rest that the server keeps when we are gone: in milliseconds.
+/// Limits that the server enforces even after this process has died, in milliseconds.
 pub(crate) const STATEMENT_LIMITS: [(&str, u64); 3] = [
     ("statement_timeout", 10_000),
     ("lock_timeout", 5_000),
@@ -23,18 +23,18 @@ pub(crate) const STATEMENT_LIMITS: [(&str, u64); 3] = [
 const SERVER_SETTINGS: &str =
     "-c client_min_messages=warning -c default_transaction_isolation=read\\ committed";
 
-/// A database that can be connected to.
+/// A PostgreSQL address that parses and names a database.
 #[derive(Clone)]
 pub struct Address {
     pub(crate) config: Config,
-    /// `None`: those of the system.
+    /// `None`: the system's root certificates.
     pub(crate) roots_file: Option<PathBuf>,
     pub(crate) is_encrypted: bool,
 }
 
 impl Address {
-    /// Reads a `postgres://` address. `sslmode` may be `verify-full`, which it is anyway, or `disable`
-    /// where nobody else is on the way: a socket or a loopback address.
+    /// Reads a `postgres://` address. `sslmode` may be `verify-full`, the default over a network,
+    /// or `disable`, for a Unix socket or a loopback address.
     ///
     /// # Errors
     /// The text says what is wrong, without the password.
@@ -51,7 +51,7 @@ impl Address {
                 _ => {}
             }
         }
-        // What is not ours stays as it is written.
+        // PostgreSQL's own parameters stay as they were written.
         let is_ours =
             |part: &&str| part.starts_with("sslmode=") || part.starts_with("sslrootcert=");
         let others = url.query().unwrap_or_default().split('&').filter(|part| !is_ours(part));
@@ -65,7 +65,7 @@ impl Address {
         if config.get_hosts().is_empty() {
             return Err("names no host: postgres://user@HOST/database".into());
         }
-        // `hostaddr` is where a host of another name is looked for.
+        // `hostaddr`, if set, is where the client really connects to.
         let is_local = config.get_hosts().iter().all(is_local)
             && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
         let is_encrypted = match mode.as_deref() {
@@ -95,7 +95,7 @@ impl Address {
         Ok(Self { config, roots_file, is_encrypted })
     }
 
-    /// The same, where a statement may take so long, whatever else the address says.
+    /// The same address with this statement timeout, which overrides the one in the address.
     pub(crate) fn with_statement_timeout(&self, limit: Duration) -> Self {
         let mut changed = self.clone();
         let settings = self.config.get_options().unwrap_or_default();
@@ -105,14 +105,14 @@ impl Address {
     }
 }
 
-/// Without the password.
+/// Leaves out the password.
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-/// Hosts and database: enough to recognise it, and nothing secret.
+/// Hosts and database: enough to recognise the address, without secrets.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for host in self.config.get_hosts() {
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_remote_database_is_verified_in_full_and_nothing_turns_that_off() {
+    fn a_remote_database_is_always_fully_verified() {
         let remote = "postgres://idgate:secret@db.example/idgate";
         assert!(Address::parse(remote).unwrap().is_encrypted);
         assert!(Address::parse(&format!("{remote}?sslmode=verify-full")).unwrap().is_encrypted);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_an_address_says_counts() {
+    fn other_parameters_of_an_address_are_kept() {
         let address = "postgres://u@h/d?options=-c%20search_path%3Dx&sslmode=verify-full";
         let address = Address::parse(&format!("{address}&sslrootcert=/ca.pem")).unwrap();
         assert!(address.config.get_options().unwrap().ends_with("-c search_path=x"));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_address_is_refused_and_the_password_stays_unsaid() {
+    fn an_invalid_address_is_rejected_without_showing_the_password() {
         for wrong in ["", "sqlite:x", "postgres://u:hunter2@h", "postgres:///x?port=y", "x://h/d"] {
             let error = Address::parse(wrong).unwrap_err();
             assert!(!error.contains("hunter2"), "{error}");

@@ -1,4 +1,4 @@
-//! Keys as rows. The order of a list is that in which they were made.
+//! API keys as rows. Lists are in the order of creation.
 
 mod change;
 pub(super) mod power;
@@ -12,10 +12,10 @@ use super::failure::Done;
 use super::sql::{millis, number, one_more, page_of};
 use super::types::{ApiKeyRecord, Caller, KeyValue};
 
-/// What a list in one piece has at most, unless more keys live.
+/// The length of an unpaged list, unless more keys than that are active.
 const LISTED: usize = 200;
 
-/// The keys that live, then the newest of the others.
+/// The active keys, then the newest of the others.
 pub(super) async fn newest(
     db: &Db<'_>,
     caller: &Caller,
@@ -40,8 +40,8 @@ pub(super) async fn newest(
     db.all(sql, &[&client_id, &livemode, &millis(now), &number(LISTED)], read).await
 }
 
-/// At most `limit` keys made before the one at `before`, and the position of the last if there are
-/// more.
+/// At most `limit` keys created before the one at `before`, and the position of the last one if
+/// there are more.
 pub(super) async fn page(
     db: &Db<'_>,
     caller: &Caller,
@@ -61,7 +61,7 @@ pub(super) async fn page(
     Ok(page_of(keys, limit))
 }
 
-/// All keys of a client, as the operator sees them; `None`: there is no such client.
+/// All keys of a client, as the operator sees them. `None`: the client does not exist.
 pub(super) async fn of_client(db: &Db<'_>, client_id: &str) -> Done<Option<Vec<ApiKeyRecord>>> {
     let client = sql("SELECT id FROM clients WHERE id = $1");
     if db.one(client, &[&client_id], |row| row.get::<String>(0)).await?.is_none() {
@@ -73,7 +73,7 @@ pub(super) async fn of_client(db: &Db<'_>, client_id: &str) -> Done<Option<Vec<A
     db.all(keys, &[&client_id], read).await.map(Some)
 }
 
-/// The key with this value, once another transaction that changes it is done.
+/// The key with this value. Waits for any transaction that is changing it.
 pub(super) async fn with_value(
     db: &Db<'_>,
     id: &str,
@@ -85,7 +85,7 @@ pub(super) async fn with_value(
     db.one(sql, &[&id, &value.digest.as_slice()], read).await
 }
 
-/// Whether a key is revoked, once another transaction that changes it is done.
+/// Whether a key is revoked. Waits for any transaction that is changing it.
 pub(super) async fn is_revoked(db: &Db<'_>, id: &str) -> Done<bool> {
     let sql = sql("SELECT revoked_at IS NOT NULL FROM api_keys WHERE id = $1 {FOR UPDATE}");
     Ok(db.one(sql, &[&id], |row| row.get(0)).await?.unwrap_or(false))
@@ -123,7 +123,7 @@ pub(super) async fn insert_row(db: &Db<'_>, key: &KeyRow<'_>) -> Done<()> {
     .map(drop)
 }
 
-/// Removes keys that ended long ago.
+/// Removes keys that were revoked or expired before `before`.
 pub(super) async fn remove_ended(db: &Db<'_>, before: UnixMillis, limit: usize) -> Done<usize> {
     let sql = sql("DELETE FROM api_keys WHERE {seq|rowid} IN (SELECT {seq|rowid} FROM api_keys \
                    WHERE (revoked_at IS NOT NULL OR expires_at IS NOT NULL) \

@@ -15,14 +15,14 @@ pub(super) use self::head::Head;
 pub use self::report::AuditReport;
 use super::types::{SignedChains, StoreError};
 
-/// Entries of a chain that one checkpoint leaves uncovered at most.
+/// The most entries of a chain that may follow its last checkpoint.
 pub(super) const CHECKPOINT_EVERY: u64 = 1000;
 
 impl SignedChains {
-    /// What an operator must know.
+    /// Returns how many were signed, if no chain was altered.
     ///
     /// # Errors
-    /// A chain was altered.
+    /// A chain was altered; the operator has to look at it.
     pub fn all(self) -> Result<usize, StoreError> {
         match self.altered.first() {
             None => Ok(self.signed),

@@ -1,4 +1,4 @@
-//! Appending to the audit log, in the way of each database.
+//! Appends to the audit log, in each database's own way.
 
 use super::db::Db;
 use super::failure::{Done, Failure};
@@ -6,8 +6,8 @@ use super::postgres::audit as postgres;
 use super::sqlite::audit::Chains;
 use crate::audit_chain::{AuditEvent, AuditKeys};
 
-/// Appends an entry to the chain of `client_id`. In SQLite the transaction writes (IMMEDIATE), and another [`Chains`]
-/// of it has nothing left to write.
+/// Appends an entry to the chain of `client_id`. In SQLite the transaction must be IMMEDIATE, and
+/// any other [`Chains`] in it must be written already.
 ///
 /// # Errors
 /// As [`Chains::append`].

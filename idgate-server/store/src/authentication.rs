@@ -1,4 +1,5 @@
-//! The owner of an API key, read with the numbers of trust, keys and certificates in force.
+//! Finds the owner of an API key, together with the version numbers of trust, keys and certificates
+//! in force.
 
 use idgate_core::{TenantId, UnixMillis};
 use serde_json::json;
@@ -14,20 +15,21 @@ use crate::prepared_session::Stored;
 use crate::version_numbers::{Numbers, numbers};
 use idgate_base::clock::Moment;
 
-/// The owner of a good key.
+/// The owner of an active key.
 pub(super) struct Authenticated {
     pub(super) caller: Caller,
-    /// The caller's session that was asked for, if there is one.
+    /// The requested session, if the caller has one with that id.
     pub(super) session: Option<CallersSession>,
-    /// When its key was last used, as far as it is stored. The caller notes this use, right before it stores the uses
-    /// that are due: a use that is noted and not stored is lost.
+    /// When the key was last used, as stored. The caller notes this use immediately before it
+    /// stores the uses that are due: a noted use that is not stored is lost.
     pub(super) last_used: Option<UnixMillis>,
 }
 
-/// The first column of the session, behind those of the key and the numbers.
+/// The first column of the session. The columns of the key and the numbers come before it.
 const SESSION: usize = 8;
 
-/// Checks key, client, expiry and mode in one indexed read, which finds the caller's session of this id, too.
+/// Checks key, client, expiry and mode in one indexed read, which also finds the caller's session
+/// of this id.
 pub(super) async fn authenticate(
     db: &Db<'_>,
     env: &Env,
@@ -66,7 +68,7 @@ pub(super) async fn authenticate(
     Ok(Some(Authenticated { caller, session, last_used }))
 }
 
-/// Stores uses of keys; they never move backwards.
+/// Stores when keys were used. The time never moves backwards.
 pub(super) async fn store_uses(db: &Db<'_>, uses: &[(String, UnixMillis)]) -> Done<()> {
     if uses.is_empty() {
         return Ok(());

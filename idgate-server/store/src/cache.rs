@@ -1,6 +1,7 @@
-//! Trust, signing keys and certificates change rarely, and every request needs them. They are kept until their number in
-//! the database is another. The numbers come with the read of a key or of a session. Requests without such a read share
-//! one statement that asks for the numbers, so a change is in force on every node with its next request.
+//! Caches trust, signing keys and certificates, which change rarely and which every request needs.
+//! A cached value is valid until its number in the database changes. Reads of a key or a session
+//! bring the numbers along. Requests without such a read share one statement that reads the
+//! numbers, so every node applies a change from its next request on.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,24 +22,24 @@ pub(super) struct InForceCache {
     pub(super) certificates: Cache<Certificates>,
 }
 
-/// How much a shared read reads.
+/// How much a shared read covers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Extent {
-    /// A row, in one statement.
+    /// One row, in one statement.
     Row,
-    /// Several statements that see one moment.
+    /// Several statements in one snapshot.
     Moment,
 }
 
-/// The latest that was read, by all who ask for it together.
+/// The latest value, read once for all requests that ask at the same time.
 pub(super) struct Cache<T> {
     latest: Mutex<Option<Arc<T>>>,
     pub(super) loads: Arc<SharedReads<Arc<T>>>,
 }
 
-/// Something that is stored under a number which grows with each change.
+/// A value stored under a number that grows with each change.
 pub(super) trait Numbered {
-    /// The number that it was read under.
+    /// The number under which it was read.
     fn number(&self) -> u64;
 }
 
@@ -49,8 +50,8 @@ impl<T> Default for Cache<T> {
 }
 
 impl<T: Numbered> Cache<T> {
-    /// What is held, unless it is older: a request that read its number earlier must not bring an
-    /// older one back.
+    /// The cached value, unless it is older than `number`. A request that read its number earlier
+    /// must not bring an older value back.
     pub(super) fn at_least(&self, number: u64) -> Option<Arc<T>> {
         let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         latest.clone().filter(|held| held.number() >= number)
@@ -63,19 +64,19 @@ impl<T: Numbered> Cache<T> {
     }
 }
 
-/// The latest numbers that were read, which all reads of a row bring along, and when.
+/// The latest numbers that were read, and when. Every read of a row brings them along.
 #[derive(Default)]
 pub(super) struct Noted(Mutex<Option<(Moment, Numbers)>>);
 
 impl Noted {
-    /// As they were at `since` or later, if that is known.
+    /// The numbers as of `since` or later, if known.
     pub(super) fn since(&self, since: Moment) -> Option<Numbers> {
         let latest = *self.latest();
         latest.filter(|(read_at, _)| *read_at >= since).map(|(_, numbers)| numbers)
     }
 
-    /// Numbers that were read after `before`; gives the latest that are known. They only grow, so that of
-    /// two reads at the same time neither takes anything back.
+    /// Notes numbers that were read after `before`, and returns the latest known ones. Numbers only
+    /// grow, so concurrent reads never undo each other.
     pub(super) fn note(&self, before: Moment, numbers: Numbers) -> Numbers {
         let mut latest = self.latest();
         let (read_at, numbers) = match *latest {
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_with_a_key_serves_its_request() {
+    fn numbers_read_with_a_key_serve_its_request() {
         let store = TemporaryStore::default();
         let caller = store.caller();
         assert!(
@@ -112,10 +113,10 @@ mod tests {
     }
 
     #[test]
-    fn of_reads_at_the_same_time_none_takes_anything_back() {
+    fn concurrent_reads_never_go_back_to_older_numbers() {
         let noted = Noted::default();
         let (first, second) = (Moment::now(), Moment::now());
-        // The second began later and saw less.
+        // The second read began later and still saw less.
         assert_eq!(noted.note(second, numbers(1)).trust, 1);
         assert_eq!(noted.note(first, numbers(2)).trust, 2);
         assert_eq!(noted.note(second, numbers(1)).trust, 2);

@@ -1,5 +1,5 @@
-//! Keys with certificates, the gateway's own and those of clients. The private halves are sealed,
-//! bound to whom they sign for.
+//! Keys with certificates, the gateway's own and those of clients. The private keys are sealed and
+//! bound to the client that they sign for.
 
 use std::sync::Arc;
 
@@ -20,20 +20,21 @@ use crate::version_numbers::Numbers;
 /// A certificate as operators see it.
 #[derive(Clone, Debug)]
 pub struct CertificateRecord {
-    /// The client that it is for; empty: the gateway.
+    /// The client that it is for. Empty: the gateway.
     pub client_id: String,
     /// The RFC 7638 thumbprint of its key.
     pub key_id: String,
-    /// What it says.
+    /// The parsed certificate chain.
     pub certificate: VerifierCertificate,
     /// When it was imported.
     pub imported_at: UnixMillis,
-    /// Since when another one is in force in its place; `None`: it is.
+    /// When another certificate replaced it. `None`: it is in force.
     pub replaced_at: Option<UnixMillis>,
 }
 
 impl CertificateRecord {
-    /// What signs for this client: its own certificate in force, or else the gateway's.
+    /// The certificate that signs for this client: its own if it has one in force, otherwise the
+    /// gateway's.
     pub fn signing_for<'r>(records: &'r [Self], client_id: &str) -> Option<&'r Self> {
         let of = |owner: &str| {
             records.iter().find(|one| one.client_id == owner && one.replaced_at.is_none())
@@ -48,12 +49,12 @@ impl Numbered for Certificates {
     }
 }
 
-/// Where the private half of a key stands.
+/// The seal's place of a private key.
 pub(super) const fn place<'a>(id: &'a str, client_id: &'a str) -> Place<'a> {
     Place { purpose: "certificate_keys", object: id, client: client_id }
 }
 
-/// All certificates that may still sign, newest first, at the moment of a transaction.
+/// All certificates that may still sign, newest first, in the transaction's snapshot.
 pub(super) async fn read(db: &Db<'_>, sealer: &Sealer) -> Done<Certificates> {
     let version = Numbers::read(db).await?.certificates;
     let sql = sql("SELECT c.client_id, c.key_id, k.sealed, c.chain, c.replaced_at \
@@ -64,8 +65,8 @@ pub(super) async fn read(db: &Db<'_>, sealer: &Sealer) -> Done<Certificates> {
     Ok(Certificates { version, keys: open(rows, sealer), registrations })
 }
 
-/// The keys in these rows. One that cannot be opened is left out, and the log says so: it must not be
-/// in the way of the others.
+/// Opens the keys in these rows. A key that cannot be opened is logged and left out, so that the
+/// others keep working.
 fn open(rows: Vec<Stored>, sealer: &Sealer) -> Vec<Arc<CertifiedKey>> {
     let keys = rows.into_iter().filter_map(|row| {
         let key_id = row.key_id.clone();
@@ -77,7 +78,7 @@ fn open(rows: Vec<Stored>, sealer: &Sealer) -> Vec<Arc<CertifiedKey>> {
     keys.map(Arc::new).collect()
 }
 
-/// A certificate and its key as they are stored.
+/// A certificate and its key as stored.
 struct Stored {
     client_id: String,
     key_id: String,
@@ -108,7 +109,7 @@ impl Stored {
     }
 }
 
-/// The certificates of this client (empty: the gateway), or of all (`None`), newest first.
+/// The certificates of this client (empty: the gateway) or of all (`None`), newest first.
 pub(super) async fn records(db: &Db<'_>, client_id: Option<&str>) -> Done<Vec<CertificateRecord>> {
     let sql = sql("SELECT client_id, key_id, chain, imported_at, replaced_at FROM certificates \
                    WHERE CAST($1 AS text) IS NULL OR client_id = $1 ORDER BY number DESC");
@@ -124,15 +125,15 @@ pub(super) async fn records(db: &Db<'_>, client_id: Option<&str>) -> Done<Vec<Ce
     db.all(sql, &[&client_id], read).await
 }
 
-/// A stored chain, as it stands in its column: one certificate after another.
+/// Parses a stored chain: the certificates follow each other in one column.
 fn certificate(chain: &[u8]) -> Result<VerifierCertificate, StoreError> {
     let damaged = |why: String| StoreError::Damaged(format!("a stored certificate: {why}"));
     let chain = pem_or_der(chain, "CERTIFICATE").map_err(|error| damaged(error.0.into_owned()))?;
     VerifierCertificate::from_chain(&PROVIDER, &chain).map_err(|error| damaged(error.to_string()))
 }
 
-/// Removes certificates that were replaced so long ago that no session can name them any more, and
-/// erases keys that have none left of those that they had. Says how many certificates those were.
+/// Removes certificates that were replaced so long ago that no session can name them, and erases
+/// keys that have no certificates left. Returns how many certificates were removed.
 pub(super) async fn forget(db: &Db<'_>, now: UnixMillis) -> Done<usize> {
     let before = millis(now.minus(REPLACED_SIGNS_MS));
     let removed =
@@ -146,9 +147,9 @@ pub(super) async fn forget(db: &Db<'_>, now: UnixMillis) -> Done<usize> {
     Ok(removed)
 }
 
-/// Ends what is of a client that is revoked: its certificate is replaced by none, so that sessions
-/// that were made with it live on, and keys that wait for one go at once, with what a registrar
-/// attests of it. `false`: there was nothing.
+/// Ends the certificate of a revoked client without replacing it; sessions that were created with
+/// it stay valid. Keys that wait for a certificate are removed immediately, and so is what a
+/// registrar attests about the client. `false`: there was nothing.
 pub(super) async fn end(db: &Db<'_>, client_id: &str, now: UnixMillis) -> Done<bool> {
     let mut ended = replace(db, client_id, now).await?;
     let sql = sql("DELETE FROM certificate_keys WHERE client_id = $1 AND NOT used");
@@ -160,7 +161,7 @@ pub(super) async fn end(db: &Db<'_>, client_id: &str, now: UnixMillis) -> Done<b
     Ok(ended > 0)
 }
 
-/// The certificate in force signs for no new session.
+/// Marks the certificate in force as replaced: it signs no new sessions.
 pub(super) async fn replace(db: &Db<'_>, client_id: &str, now: UnixMillis) -> Done<usize> {
     let sql = sql(
         "UPDATE certificates SET replaced_at = $2 WHERE client_id = $1 AND replaced_at IS NULL",
@@ -168,7 +169,7 @@ pub(super) async fn replace(db: &Db<'_>, client_id: &str, now: UnixMillis) -> Do
     db.run(sql, &[&client_id, &millis(now)]).await
 }
 
-/// Every running gateway reads anew.
+/// Makes every running gateway read the certificates again.
 pub(super) async fn raise_version(db: &Db<'_>) -> Done<()> {
     db.run(sql("UPDATE certificates_version SET version = version + 1"), &[]).await.map(drop)
 }

@@ -1,4 +1,4 @@
-//! Who waits for the next change of which session, in this process.
+//! Notifies waiting readers in this process when a session changes.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use idgate_core::SessionId;
 use tokio::sync::watch;
 
-/// The sessions that somebody watches.
+/// The sessions that are being watched.
 #[derive(Debug, Default)]
 pub(super) struct Changes(Mutex<HashMap<String, Watched>>);
 
@@ -17,7 +17,7 @@ struct Watched {
     sender: watch::Sender<()>,
 }
 
-/// Tells when a session may have changed. It may do so for nothing.
+/// Signals that a session may have changed. Spurious signals are possible.
 #[derive(Debug)]
 pub struct Watch {
     changes: Arc<Changes>,
@@ -26,7 +26,7 @@ pub struct Watch {
 }
 
 impl Changes {
-    /// Watches a session from now on.
+    /// Starts to watch a session.
     pub(super) fn watch(self: &Arc<Self>, id: &SessionId) -> Watch {
         let id = id.as_str().to_owned();
         let mut sessions = self.sessions();
@@ -39,14 +39,14 @@ impl Changes {
         Watch { changes: self.clone(), id, receiver }
     }
 
-    /// Tells those who watch the session. To be called after the commit.
+    /// Notifies the watchers of the session. Call it after the commit.
     pub(super) fn publish(&self, id: &SessionId) {
         if let Some(watched) = self.sessions().get(id.as_str()) {
             watched.sender.send_replace(());
         }
     }
 
-    /// The sessions that are watched at this moment.
+    /// The sessions that are being watched now.
     pub(super) fn watched(&self) -> Vec<String> {
         self.sessions().keys().cloned().collect()
     }
@@ -57,10 +57,11 @@ impl Changes {
 }
 
 impl Watch {
-    /// Resolves when the session may have changed since the watch began, or since the last time.
+    /// Resolves when the session may have changed since the watch began, or since the previous
+    /// call.
     pub async fn changed(&mut self) {
         if self.receiver.changed().await.is_err() {
-            // The sender lives as long as a watch does; without it there is nothing to tell.
+            // The sender lives as long as any watch. Without a sender no change can come.
             pending().await
         }
     }
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_between_two_looks_is_not_lost_and_other_sessions_are_not_told() {
+    fn a_change_between_two_polls_is_signalled_for_that_session_only() {
         let changes = Arc::new(Changes::default());
         let (one, other) = (SessionId::new("ses_1"), SessionId::new("ses_2"));
         let (mut first, mut second) = (changes.watch(&one), changes.watch(&one));
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_that_nobody_watches_any_more_are_forgotten() {
+    fn sessions_without_watchers_are_removed() {
         let changes = Arc::new(Changes::default());
         let id = SessionId::new("ses_1");
         let (first, second) = (changes.watch(&id), changes.watch(&id));

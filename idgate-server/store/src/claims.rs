@@ -1,4 +1,5 @@
-//! Results and keys of sessions in the form that is stored: sealed, and padded so that a row fills whole pages.
+//! Results and keys of sessions in their stored form: sealed, and padded so that each row fills
+//! whole pages.
 
 use idgate_core::Session;
 use idgate_core::session::SessionResult;
@@ -7,25 +8,26 @@ use zeroize::Zeroizing;
 use super::types::StoreError;
 use crate::seal::{OVERHEAD, Place, Sealer};
 
-/// A row of this many sealed bytes fills a page of 4096 but for what SQLite needs, so no second row
-/// shares the page (see `sqlite/claims.sql`).
+/// A row of this many sealed bytes fills a 4096-byte page, less SQLite's overhead, so that no
+/// second row shares the page (see `sqlite/claims.sql`).
 const FIRST_PAGE: usize = 4000;
-/// What each further (overflow) page holds.
+/// The capacity of each further (overflow) page.
 const NEXT_PAGE: usize = 4092;
-/// The length of the result stands before it, since padding follows it.
+/// The length prefix of the result, needed because padding follows it.
 const LEN: usize = 8;
 
-/// Where the result of a session stands.
+/// The seal's place of a session's result.
 pub(super) fn place(session: &Session) -> Place<'_> {
     let (object, client) = (session.id().as_str(), session.tenant().as_str());
     Place { purpose: "results", object, client }
 }
 
-/// How far ahead the end of a result can be: its 30 seconds, and two for whoever read the clock a moment
-/// before. What says more was stored before the clock was set back.
+/// The latest plausible expiry of a result, from now: its 30 seconds, plus two for a reader whose
+/// clock reading is slightly old. A later time means that the result was stored before the clock
+/// was set back.
 pub(super) const FARTHEST_MS: u64 = 32_000;
 
-/// The sealed form of a result.
+/// Seals a result.
 pub(super) fn seal(
     sealer: &Sealer,
     session: &Session,
@@ -34,7 +36,7 @@ pub(super) fn seal(
     seal_padded(sealer, place(session), &result.to_bytes())
 }
 
-/// Seals `bytes` so that its row fills whole pages.
+/// Seals `bytes` so that the row fills whole pages.
 pub(super) fn seal_padded(
     sealer: &Sealer,
     place: Place<'_>,
@@ -49,7 +51,7 @@ pub(super) fn seal_padded(
     Ok(sealer.seal(place, &padded)?)
 }
 
-/// Opens what [`seal_padded`] sealed.
+/// Opens the output of [`seal_padded`].
 pub(super) fn open_padded(
     sealer: &Sealer,
     place: Place<'_>,
@@ -58,7 +60,7 @@ pub(super) fn open_padded(
     unpad(sealer.open(place, sealed)?)
 }
 
-/// Without the padding.
+/// Removes the padding.
 pub(super) fn unpad(mut padded: Zeroizing<Vec<u8>>) -> Result<Zeroizing<Vec<u8>>, StoreError> {
     let damaged = || StoreError::Damaged("a padded row cannot be read".into());
     let (len, rest) = padded.split_first_chunk::<LEN>().ok_or_else(damaged)?;

@@ -1,4 +1,4 @@
-//! Values and columns that both databases have.
+//! Parameter and column types that both databases support.
 
 use rusqlite::ToSql as ToSqlite;
 use rusqlite::types::FromSql as FromSqlite;

@@ -1,6 +1,5 @@
-//! What is copied, table by table, each after those that it points at. Both stores keep the same in
-//! columns of the same names, but for the order in which rows were made: where SQLite has its row
-//! number, PostgreSQL has a column.
+//! The tables to copy, each after the tables that it references. Both stores use the same column
+//! names, except for the order of creation: SQLite has its row number, and PostgreSQL has a column.
 
 /// Rows of one table.
 #[derive(Clone, Debug)]
@@ -10,30 +9,30 @@ pub(crate) struct Batch {
     pub(crate) rows: usize,
 }
 
-/// A table and how it comes over.
+/// A table and how it is copied.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) name: &'static str,
-    /// The columns that tell rows apart.
+    /// The columns that identify a row.
     pub(crate) key: &'static str,
-    /// What SQLite has, each by the name of the column that takes it.
+    /// The columns in SQLite, each under the name of the column that receives it.
     columns: &'static str,
-    /// Where SQLite has it.
+    /// The table or join in SQLite.
     from: &'static str,
-    /// The column that a sequence counts, which has to go on behind it.
+    /// The column whose sequence must continue after the copied values.
     pub(crate) counted: Option<&'static str>,
-    /// Rows that are there from the beginning are replaced.
+    /// Rows that exist from the start are replaced.
     pub(crate) replaces: bool,
 }
 
 impl Table {
-    /// The columns that take it.
+    /// The columns in PostgreSQL.
     pub(crate) fn columns(&self) -> Vec<&'static str> {
         let name = |given: &'static str| given.rsplit_once(" AS ").map_or(given, |(_, name)| name);
         self.columns.split(", ").map(name).collect()
     }
 
-    /// Reads it from SQLite.
+    /// The statement that reads the table from SQLite.
     pub(crate) fn select(&self) -> String {
         format!("SELECT {} FROM {}", self.columns, self.from)
     }
@@ -55,21 +54,21 @@ const fn replacing(table: Table) -> Table {
     Table { replaces: true, ..table }
 }
 
-/// Where session keys are, in a file of their own. Those of settled sessions wait for a start that
-/// removes them: a gateway was ended between two commits.
+/// Session keys, which are in a file of their own. Keys of settled sessions may still be there if a
+/// gateway stopped between two commits; the next start removes them.
 pub(crate) const SESSION_KEYS: Table = from(
     table("session_keys", "session_id", "session_id, sealed"),
     "claims.session_keys AS k WHERE EXISTS (SELECT 1 FROM sessions AS s WHERE \
      s.id = k.session_id AND s.settled_at IS NULL)",
 );
 
-/// The results of sessions that were settled with them, and until when they can be read.
+/// The results of sessions, and until when they can be read.
 pub(crate) const RESULTS: &str = "SELECT r.session_id, r.redact_at FROM claims.results AS r \
      JOIN sessions AS s ON s.id = r.session_id AND s.status = 'VERIFIED'";
 
 /// All tables of the main database.
 pub(crate) const TABLES: &[Table] = &[
-    // The database's own id stays behind: it is about files.
+    // The database's own id is not copied: it identifies files.
     replacing(from(
         table("instance", "name", "name, sealed"),
         "instance WHERE name <> 'database_id'",
@@ -104,7 +103,7 @@ pub(crate) const TABLES: &[Table] = &[
          lease_until, settled_at, reason, latency_ms, processing_us, formats, \
          issuer_ids, record, events, parent_span",
     ),
-    // As a gateway counts them when it starts.
+    // Counted in the way that a gateway counts them at its start.
     from(
         table("open_sessions", "client_id", "client_id, count(*) AS count"),
         "sessions WHERE settled_at IS NULL GROUP BY client_id",
@@ -220,17 +219,17 @@ mod tests {
     use crate::seal::InstanceKey;
     use crate::sqlite::schema;
 
-    /// Tables that stay behind, each for its reason.
+    /// Tables that are not copied, each for its own reason.
     const LEFT: [&str; 4] = [
-        // Made anew of the heads.
+        // Recomputed from the heads.
         "audit_total",
-        // Each store's own.
+        // Specific to each store.
         "probe",
         "schema_migrations",
         "sqlite_sequence",
     ];
 
-    /// A column that is new in one of the schemas is copied, or named here.
+    /// A new column in either schema must be copied, or listed here.
     #[test]
     fn every_table_and_column_of_a_directory_is_copied() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! Moving a gateway from its data directory into a database that several share. Nobody serves the
-//! directory or changes it before that is over; the database is empty, or has what an earlier call began with
-//! the same directory, which is begun anew. Whoever is ended on the way calls again: until everything
-//! is over and was compared, no gateway starts on the database.
+//! Moves a gateway from its data directory into a shared database. Until the copy is complete, no
+//! gateway serves or changes the directory. The database must be empty, or hold what an earlier
+//! call began with the same directory; then the copy starts over. After an interruption, call it
+//! again: no gateway starts on the database until everything was copied and compared.
 
 mod source;
 
@@ -28,20 +28,19 @@ use crate::sqlite::{directory, rekey, schema};
 /// What was copied.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Copied {
-    /// Rows of each table that has any.
+    /// The number of rows of each table that has any.
     pub rows: Vec<(&'static str, u64)>,
-    /// Audit entries that were verified in both places.
+    /// The number of audit entries that were verified in both places.
     pub entries: u64,
-    /// Sessions whose claims were still readable, and are not any more.
+    /// Sessions whose claims were still readable and are lost.
     pub lost_claims: u64,
 }
 
-/// Copies what the data directory `dir` holds into the database at `address`. Both are sealed with
-/// `key`.
+/// Copies the data directory `dir` into the database at `address`. Both are sealed with `key`.
 ///
 /// # Errors
-/// A gateway uses the directory; it, the database or the key is not what it should be; or what was
-/// copied is not what is there. The text says what to do.
+/// A gateway uses the directory; the directory, the database or the key is not the expected one; or
+/// the copy differs from the original. The text says what to do.
 pub fn copy(
     dir: &Path,
     address: &Address,
@@ -73,8 +72,8 @@ pub fn copy(
     let sealed = target.sealed()?;
     if !report.breaches.is_empty() || sealed.unreadable > 0 {
         return Err(StoreError::Damaged(
-            "what was copied is not what the data directory holds: the database was changed \
-             meanwhile; copy again"
+            "the copy differs from the data directory: the database was changed in the meantime; \
+             copy again"
                 .into(),
         ));
     }
@@ -82,25 +81,25 @@ pub fn copy(
     Ok(Copied { entries: report.entries, ..copied })
 }
 
-/// A data directory that nobody serves, and nobody changes.
+/// A data directory that no gateway serves or changes.
 struct Source {
-    /// With the file of results and session keys attached as `claims`, where there is one.
+    /// With the file of results and session keys attached as `claims`, if it exists.
     main: Connection,
     has_claims: bool,
-    /// Which directory it is.
+    /// The id of the directory.
     id: Vec<u8>,
-    /// Has the right to write until this is over.
+    /// Holds SQLite's write lock until the copy is done.
     _nobody_writes: Connection,
     _nobody_serves: std::fs::File,
 }
 
 impl Source {
     fn open(dir: &Path, key: &InstanceKey) -> Result<Self, StoreError> {
-        // The database would not show where it comes from, and every environment would serve it.
+        // The copy would lose its sandbox mark, and every environment would serve it.
         if dir.join(SANDBOX_FILE).exists() {
             return Err(StoreError::Failed(format!(
-                "{} is the folder of a sandbox, which is for development only, and the keys of its \
-                 issuers lie in it; name the data directory of a gateway with --from",
+                "{} is the folder of a sandbox, which is for development only and holds the keys \
+                 of its issuers; name the data directory of a gateway with --from",
                 dir.display()
             )));
         }
@@ -117,8 +116,8 @@ impl Source {
         let (have, want) = schema::numbers(&main)?;
         if have < want {
             return Err(StoreError::Failed(format!(
-                "the data directory has schema {have}, and this program copies {want}; bring it up \
-                 to date with `idgate client list` on it, which makes a copy first"
+                "the data directory has schema {have}, and this program copies {want}; migrate it \
+                 with `idgate client list` on it, which makes a copy first"
             )));
         }
         let (sealer, audit) = (Sealer::new(key)?, AuditKeys::new(key)?);
@@ -127,7 +126,8 @@ impl Source {
         if has_claims {
             attach(&main, &claims)?;
         }
-        // Operator commands use a directory that nobody serves: they wait, and give up.
+        // Operator commands work on a directory that no gateway serves. With this lock they wait
+        // and then give up.
         let writer = open_for_writing(&path)?;
         writer.execute_batch("BEGIN IMMEDIATE")?;
         directory::require_key(&main, &sealer)?;
@@ -166,7 +166,7 @@ impl Source {
     }
 }
 
-/// Adds the file of results and session keys, for reading as well.
+/// Attaches the file of results and session keys, for reading as well.
 fn attach(main: &Connection, claims: &Path) -> Result<(), StoreError> {
     let name = claims.to_str().ok_or_else(|| {
         StoreError::Failed(format!("the name of {} is not UTF-8; move it", claims.display()))
@@ -175,7 +175,7 @@ fn attach(main: &Connection, claims: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Refuses values that no key opens: the database would have them as unreadable as they are.
+/// Rejects values that no key opens: the copy would hold them just as unreadable.
 fn require_readable(found: Resealed) -> Result<(), StoreError> {
     match found.unreadable {
         0 => Ok(()),
@@ -186,15 +186,15 @@ fn require_readable(found: Resealed) -> Result<(), StoreError> {
     }
 }
 
-/// Refuses an audit log that was altered.
+/// Rejects an audit log that was altered.
 fn verify(main: &Connection, keys: &AuditKeys) -> Result<(), StoreError> {
     let report = Auditor { log: &Rows { main, keys }, keys }.verify(None, &[], u64::MAX)?;
     if report.breaches.is_empty() {
         return Ok(());
     }
     Err(StoreError::Damaged(
-        "the audit log of the data directory is not as it was; `idgate audit verify` says where, and \
-         a backup has it as it was"
+        "the audit log of the data directory was altered; `idgate audit verify` says where, and a \
+         backup has it as it was"
             .into(),
     ))
 }

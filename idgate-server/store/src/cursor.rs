@@ -1,5 +1,5 @@
-//! Where a page of a list ends, as text for the caller: sealed, so that it says nothing and cannot
-//! be made up, bound to the list and to the client, and of use for a day.
+//! The position of a page in a list, as text for the caller. It is sealed, so it is opaque and
+//! cannot be forged. It is bound to the list and the client, and valid for a day.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::sql::{millis, time};
 use super::types::{PageError, Read, StoreError};
 use crate::seal::{Place, Sealer};
 
-/// How long a cursor is good: nobody reads pages for longer.
+/// How long a cursor is valid.
 const LIFETIME_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// A list that has pages.
@@ -19,7 +19,7 @@ const LIFETIME_MS: u64 = 24 * 60 * 60 * 1000;
 pub(super) struct List(pub(super) &'static str);
 
 impl List {
-    /// A page that `read` reads behind the position that it is given, and the cursor behind that page.
+    /// Reads a page with `read` from the cursor's position, and creates the cursor after that page.
     pub(super) fn page<'s, T: Send + 's>(
         self,
         sealer: &Arc<Sealer>,
@@ -36,7 +36,7 @@ impl List {
         })
     }
 
-    /// The cursor of this client that stands behind the row at `position`.
+    /// The cursor of this client for the position after the row at `position`.
     pub(super) fn cursor(
         self,
         sealer: &Sealer,
@@ -48,7 +48,7 @@ impl List {
         Ok(URL_SAFE_NO_PAD.encode(sealer.seal(self.place(client_id), &plain)?))
     }
 
-    /// Where a page of this client begins: behind `cursor`, or with the newest row.
+    /// Where a page of this client begins: after `cursor`, or with the newest row.
     ///
     /// # Errors
     /// As [`List::position`].
@@ -62,7 +62,7 @@ impl List {
         cursor.map_or(Ok(i64::MAX), |cursor| self.position(sealer, client_id, cursor, now))
     }
 
-    /// The position that a cursor of this client stands behind.
+    /// The position of a cursor of this client.
     ///
     /// # Errors
     /// It was not made here, for this list and this client, in the last 24 hours.
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn another_client_list_or_instance_is_refused() {
+    fn a_cursor_of_another_client_list_or_instance_is_rejected() {
         let sealer = sealer();
         let cursor = LIST.cursor(&sealer, "cli_1", 7, NOW).unwrap();
         assert!(LIST.position(&sealer, "cli_2", &cursor, NOW).is_err());

@@ -1,4 +1,5 @@
-//! The settings of PostgreSQL for the gateway, against those that the gateway asks for: its limits, and its own log.
+//! Compares PostgreSQL's settings with those that the gateway requests: its limits, and
+//! PostgreSQL's own log.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +9,11 @@ use crate::address::STATEMENT_LIMITS;
 const LIMITS: &str = "database_limits";
 const LOG: &str = "database_log";
 
-/// Settings of PostgreSQL by name, as `pg_settings` has them: times in milliseconds.
+/// PostgreSQL settings by name, as in `pg_settings`, with times in milliseconds.
 pub struct DatabaseSettings(pub(super) BTreeMap<String, String>);
 
 impl DatabaseSettings {
-    /// The names that are judged.
+    /// The settings that are checked.
     pub(super) fn names() -> Vec<&'static str> {
         let limits = STATEMENT_LIMITS.iter().map(|(name, _)| *name);
         let log = [
@@ -28,13 +29,13 @@ impl DatabaseSettings {
         limits.chain(log).collect()
     }
 
-    /// The findings for an operator. `options`: the settings that a connection asks for, in which the operator may have set a
-    /// limit again.
+    /// The findings for an operator. `options`: the settings that a connection requests, which may
+    /// include limits that the operator set.
     pub(super) fn judge(&self, options: &str) -> [Finding; 2] {
         [self.limits(options), self.log()]
     }
 
-    /// A pooler may take what a connection asks for at its start and drop it.
+    /// A pooler may accept the settings of a connection's start-up message and drop them.
     fn limits(&self, options: &str) -> Finding {
         let lost = |(name, ms): &(&str, u64)| {
             let own = self.get(name);
@@ -60,8 +61,8 @@ impl DatabaseSettings {
         )
     }
 
-    /// Parameters of statements are sealed results, keys and codes among them. In the log they outlive their 30
-    /// seconds, and the instance key opens them.
+    /// Statement parameters include sealed results, keys and codes. In PostgreSQL's log they would
+    /// outlive their 30 seconds, and the instance key opens them.
     fn log(&self) -> Finding {
         let is_set = |name: &str| self.get(name).parse::<f64>().is_ok_and(|value| value >= 0.0);
         let is_sampled =
@@ -90,15 +91,16 @@ impl DatabaseSettings {
         Finding::warning(
             LOG,
             format!(
-                "PostgreSQL writes parameters of statements into its log ({}), where sealed results stay as \
-                 long as the log is kept; set log_parameter_max_length, log_parameter_max_length_on_error and \
-                 auto_explain.log_parameter_max_length to 0 for the role, and remove the logs of before",
+                "PostgreSQL writes parameters of statements into its log ({}), where sealed \
+                 results stay as long as the log is kept; set log_parameter_max_length, \
+                 log_parameter_max_length_on_error and auto_explain.log_parameter_max_length to 0 \
+                 for the role, and remove the old logs",
                 by.join(", ")
             ),
         )
     }
 
-    /// Empty: the server has no such setting.
+    /// Empty: the server does not have the setting.
     fn get(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
@@ -110,7 +112,7 @@ mod tests {
     use super::*;
     use crate::finding::Health;
 
-    /// PostgreSQL's own defaults, the gateway's settings, and these in place of them.
+    /// PostgreSQL's own defaults with the gateway's settings, and with these changes.
     fn with(changed: &[(&str, &str)]) -> DatabaseSettings {
         let installed = [
             ("log_statement", "none"),

@@ -1,5 +1,6 @@
-//! One text for both databases. A use case is an asynchronous function of a [`Db`]: on SQLite it runs
-//! to its end on the thread that owns the connection, on PostgreSQL it waits for the server.
+//! One SQL text for both databases. A use case is an asynchronous function of a [`Db`]. On SQLite
+//! it runs to completion on the thread that owns the connection; on PostgreSQL it waits for the
+//! server.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -18,29 +19,30 @@ use super::sql::{millis, time};
 use super::types::StoreError;
 use crate::columns::{Column, Value};
 
-/// A statement that both databases understand. Its parameters are numbered as PostgreSQL does. Words in braces are for
-/// PostgreSQL alone, for example `{FOR UPDATE}`: in SQLite there is one writer. `{seq|rowid}` has words for each.
+/// A statement for both databases, with PostgreSQL's numbered parameters. Words in braces are for
+/// PostgreSQL only, for example `{FOR UPDATE}`, because SQLite has a single writer. `{seq|rowid}`
+/// gives the words for each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sql(&'static str);
 
 impl Sql {
-    /// The text as PostgreSQL takes it.
+    /// The text for PostgreSQL.
     pub(super) fn for_postgres(self) -> Cow<'static, str> {
         of_postgres(self.0)
     }
 }
 
-/// A statement. A test prepares each text that is given here on both databases.
+/// A statement. A test prepares every text passed to this function on both databases.
 pub(super) const fn sql(text: &'static str) -> Sql {
     Sql(text)
 }
 
-/// The text as SQLite takes it.
+/// The text for SQLite.
 pub(super) fn of_sqlite(text: &str) -> String {
     with_words(text, |words| words.split_once('|').map_or("", |(_, own)| own)).replace('$', "?")
 }
 
-/// The text as PostgreSQL takes it.
+/// The text for PostgreSQL.
 pub(super) fn of_postgres(text: &str) -> Cow<'_, str> {
     if !text.contains('{') {
         return Cow::Borrowed(text);
@@ -61,24 +63,25 @@ fn with_words(text: &str, of: fn(&str) -> &str) -> String {
 /// The parameters of a statement.
 pub(super) type Values<'v> = &'v [&'v dyn Value];
 
-/// Where a use case works.
+/// The connection that a use case works on.
 pub(super) enum Db<'a> {
-    /// A connection of this thread, which nothing takes to another one: a use case on SQLite ends where it begins.
+    /// A connection of this thread. It never moves to another thread: a use case on SQLite ends
+    /// where it begins.
     Sqlite(SendWrapper<&'a Connection>),
-    /// A connection that reads.
+    /// A connection for reads.
     Client(&'a Client),
     /// A transaction.
     Transaction(&'a Transaction<'a>),
 }
 
-/// A row of either.
+/// A row of either database.
 pub(super) enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
     Postgres(&'r tokio_postgres::Row),
 }
 
 impl Row<'_> {
-    /// The column at this place.
+    /// The column at this index.
     pub(super) fn get<T: Column>(&self, at: usize) -> Done<T> {
         match self {
             Self::Sqlite(row) => Ok(row.get(at)?),
@@ -86,7 +89,7 @@ impl Row<'_> {
         }
     }
 
-    /// The bytes at this place. SQLite's columns have no types of their own: another type reads as empty.
+    /// The bytes at this index. SQLite columns are untyped: a value of another type reads as empty.
     pub(super) fn bytes(&self, at: usize) -> Done<Vec<u8>> {
         match self {
             Self::Sqlite(row) => Ok(row.get_ref(at)?.as_blob().unwrap_or_default().to_vec()),
@@ -94,7 +97,7 @@ impl Row<'_> {
         }
     }
 
-    /// The text at this place. Another type reads as empty, and so do bytes that are not UTF-8.
+    /// The text at this index. Another type, or bytes that are not UTF-8, read as empty.
     pub(super) fn text(&self, at: usize) -> Done<String> {
         match self {
             Self::Sqlite(row) => Ok(row.get_ref(at)?.as_str().unwrap_or_default().to_owned()),
@@ -102,22 +105,22 @@ impl Row<'_> {
         }
     }
 
-    /// The digest at this place.
+    /// The digest at this index.
     pub(super) fn digest(&self, at: usize) -> Done<[u8; 32]> {
         digest(self.get(at)?)
     }
 
-    /// The digest at this place, if there is one.
+    /// The digest at this index, if any.
     pub(super) fn digest_if_any(&self, at: usize) -> Done<Option<[u8; 32]>> {
         self.get::<Option<Vec<u8>>>(at)?.map(digest).transpose()
     }
 
-    /// The time at this place.
+    /// The time at this index.
     pub(super) fn time(&self, at: usize) -> Done<UnixMillis> {
         self.get(at).map(time)
     }
 
-    /// The time at this place, if there is one.
+    /// The time at this index, if any.
     pub(super) fn time_if_any(&self, at: usize) -> Done<Option<UnixMillis>> {
         Ok(self.get::<Option<i64>>(at)?.map(time))
     }
@@ -128,12 +131,12 @@ fn digest(stored: Vec<u8>) -> Done<[u8; 32]> {
 }
 
 impl<'a> Db<'a> {
-    /// On a connection of this thread.
+    /// Wraps a connection of this thread.
     pub(super) fn sqlite(main: &'a Connection) -> Self {
         Self::Sqlite(SendWrapper::new(main))
     }
 
-    /// All rows, as `read` reads them.
+    /// All rows, each read by `read`.
     pub(super) async fn all<T>(
         &self,
         sql: Sql,
@@ -160,7 +163,7 @@ impl<'a> Db<'a> {
         found.iter().map(|row| read(&Row::Postgres(row))).collect()
     }
 
-    /// The one row that there may be.
+    /// The row, if there is one.
     pub(super) async fn one<T>(
         &self,
         sql: Sql,
@@ -170,7 +173,7 @@ impl<'a> Db<'a> {
         Ok(self.all(sql, values, read).await?.into_iter().next())
     }
 
-    /// How many rows were changed.
+    /// Executes a statement. Returns how many rows were changed.
     pub(super) async fn run(&self, sql: Sql, values: Values<'_>) -> Done<usize> {
         let changed = match self {
             Self::Sqlite(main) => {
@@ -187,13 +190,13 @@ impl<'a> Db<'a> {
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
 
-    /// Now, by the database's clock; in SQLite the caller's.
+    /// The current time by the database's clock; on SQLite, the caller's.
     pub(super) async fn clock(&self, now: UnixMillis) -> Done<i64> {
         if matches!(self, Self::Sqlite(_)) {
             return Ok(millis(now));
         }
         let clock = self.one(Sql("SELECT clock_ms()"), &[], |row| row.get(0)).await?;
-        clock.ok_or_else(|| Failure::failed("the database has no clock"))
+        clock.ok_or_else(|| Failure::failed("the database returned no time"))
     }
 
     /// Runs a command without parameters.
@@ -205,7 +208,7 @@ impl<'a> Db<'a> {
         }
     }
 
-    /// The same for PostgreSQL alone: in SQLite there is one writer.
+    /// The same for PostgreSQL only: SQLite has a single writer.
     pub(super) async fn lock(&self, text: &'static str) -> Done<()> {
         if matches!(self, Self::Sqlite(_)) { Ok(()) } else { self.command(text).await }
     }
@@ -225,7 +228,7 @@ fn for_postgres<'v>(values: Values<'v>) -> Vec<&'v (dyn ToPostgres + Sync)> {
     values.iter().map(|it| value(*it)).collect()
 }
 
-/// The outcome of a use case on SQLite, which waits for nothing.
+/// The outcome of a use case on SQLite, which never has to wait.
 pub(super) fn at_once<T>(work: impl Future<Output = Done<T>>) -> Result<T, StoreError> {
     match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(done) => Ok(done?),
@@ -236,7 +239,8 @@ pub(super) fn at_once<T>(work: impl Future<Output = Done<T>>) -> Result<T, Store
     }
 }
 
-/// The outcome of a use case that reads one moment on SQLite, so that a change in between does not show.
+/// The outcome of a use case that needs one snapshot of SQLite, so that a change in between does
+/// not show.
 pub(super) fn at_one_moment<T>(
     main: &Connection,
     work: impl AsyncFnOnce(&Db<'_>) -> Done<T>,
@@ -253,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_in_braces_are_for_one_database_or_for_each() {
+    fn words_in_braces_are_chosen_by_database() {
         for (text, sqlite, postgres) in [
             ("SELECT $2, $1", "SELECT ?2, ?1", "SELECT $2, $1"),
             ("SELECT a FROM t {FOR UPDATE}", "SELECT a FROM t ", "SELECT a FROM t FOR UPDATE"),
@@ -265,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_keep_their_places_on_sqlite() {
+    fn parameters_keep_their_numbers_on_sqlite() {
         let main = Connection::open_in_memory().unwrap();
         let db = Db::sqlite(&main);
         let read = |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?));
@@ -274,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_use_case_is_taken_back_as_a_whole_where_a_step_of_it_fails() {
+    fn a_failing_step_rolls_back_the_whole_use_case() {
         let main = Connection::open_in_memory().unwrap();
         main.execute_batch("CREATE TABLE t (n INTEGER UNIQUE)").unwrap();
         let change = main.unchecked_transaction().unwrap();

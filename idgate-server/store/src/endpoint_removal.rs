@@ -1,4 +1,4 @@
-//! A client that is notified no more.
+//! Removes a client's webhook endpoint.
 
 use idgate_core::UnixMillis;
 use idgate_core::shell::webhook::SigningSecret;
@@ -10,7 +10,8 @@ use super::types::{Caller, Removed};
 use crate::audit_chain::{AuditEvent, AuditStatus};
 use crate::seal::Sealer;
 
-/// Removes the endpoint of a client, and the next one has a new secret. The caller gives up the notifications that wait for it.
+/// Removes the endpoint of a client. The next one gets a new secret. The caller gives up the
+/// notifications that wait for the endpoint.
 pub(super) async fn remove(
     db: &Db<'_>,
     sealer: &Sealer,
@@ -32,7 +33,7 @@ pub(super) async fn remove(
     Ok(Removed::Yes)
 }
 
-/// The entry that records it.
+/// The audit entry for the removal.
 pub(super) fn removed_event(caller: &Caller, now: UnixMillis) -> AuditEvent {
     AuditEvent::of_client(AuditStatus::WebhookEndpointRemoved, now).by(&caller.key_id)
 }

@@ -1,4 +1,4 @@
-//! The things that use cases of a gateway need on either database.
+//! The parts of a gateway that use cases need on either database.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::quotas::Quotas;
 use crate::seal::{InstanceKey, Sealer};
 use idgate_base::telemetry::Telemetry;
 
-/// A gateway that shares a database and sent no heartbeat for so long is gone.
+/// A gateway on a shared database that sent no heartbeat for this long counts as gone.
 pub(super) const NODE_GONE_MS: i64 = 5_000;
 
-/// A use case. It takes its arguments, the database, and the rest that it needs.
+/// A use case. It takes its arguments, the database and the gateway's environment.
 pub(super) type UseCase<A, T> = for<'a> fn(&'a A, &'a Db<'a>, &'a Env) -> Boxed<'a, T>;
 
 /// Keys, limits, clock and listeners of one gateway.
@@ -31,11 +31,11 @@ pub(super) struct Env {
     pub(super) audit: AuditKeys,
     /// The limits of a client.
     pub(super) quotas: Quotas,
-    /// Whether pinned signers serve live sessions.
+    /// Whether live sessions accept pinned signers.
     pub(super) pinned_live: bool,
-    /// Which clock says when leases end and results are due.
+    /// The clock that decides when leases end and results expire.
     pub(super) clock: LeaseClock,
-    /// The name of this gateway among those that share a database: made new with each start.
+    /// The name of this gateway on a shared database, new at each start.
     pub(super) node: String,
     pub(super) telemetry: Arc<Telemetry>,
     pub(super) changes: Arc<Changes>,
@@ -46,12 +46,12 @@ pub(super) struct Env {
     pub(super) fault: Fault,
 }
 
-/// Which clock says when leases end and results are due.
+/// The clock that decides when leases end and results expire.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum LeaseClock {
-    /// The database's, which several gateways share.
+    /// The database's clock, for gateways that share one.
     Databases,
-    /// The caller's.
+    /// The caller's clock.
     Callers,
 }
 
@@ -79,12 +79,13 @@ impl Env {
         })
     }
 
-    /// The caller's time, where that is the clock of leases. A statement takes it instead of the database's clock.
+    /// The caller's time if that is the lease clock. A statement then uses it instead of the
+    /// database's clock.
     pub(super) fn lease_clock(&self, now: UnixMillis) -> Option<i64> {
         (self.clock == LeaseClock::Callers).then(|| millis(now))
     }
 
-    /// Now, by the clock of leases.
+    /// The current time by the lease clock.
     pub(super) async fn lease_now(&self, db: &Db<'_>, now: UnixMillis) -> Done<i64> {
         match self.lease_clock(now) {
             Some(callers) => Ok(callers),
@@ -92,7 +93,7 @@ impl Env {
         }
     }
 
-    /// A key with its latest use, which is stored later.
+    /// Adds the latest use of a key, which may not be stored yet.
     pub(super) fn with_exact_use(&self, mut key: ApiKeyRecord) -> ApiKeyRecord {
         key.last_used_at = self.uses.latest(&key.id, key.last_used_at);
         key

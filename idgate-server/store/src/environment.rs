@@ -1,13 +1,13 @@
-//! How strict a gateway is.
+//! Development, staging or production.
 
 /// How strict the gateway is about trust material.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Environment {
-    /// For development and for trying things out.
+    /// For development and experiments.
     Development,
     /// Before production.
     Staging,
-    /// For real.
+    /// For production use.
     Production,
 }
 

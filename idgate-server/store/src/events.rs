@@ -1,4 +1,5 @@
-//! The status events of a session: in the row of the session, so that they are committed with it.
+//! The status events of a session. They are a column of the session's row, so they commit together
+//! with it.
 
 use idgate_core::{Reason, SessionId, WalletError};
 
@@ -7,7 +8,7 @@ use super::failure::Done;
 use super::sql::time;
 use super::types::{Caller, EventPage, StatusEvent, StoreError};
 
-/// Reads a page in one statement, so that session and events are of one instant.
+/// Reads a page in one statement, so that session and events come from the same snapshot.
 pub(super) async fn page(
     db: &Db<'_>,
     caller: &Caller,
@@ -28,10 +29,10 @@ pub(super) async fn page(
     db.one(sql, &[&id, &client_id, &caller.livemode], page).await
 }
 
-/// The events in the column `events`, in order.
+/// Parses the column `events`, in order.
 ///
 /// # Errors
-/// It was changed outside idgate.
+/// The column was changed outside idgate.
 pub(super) fn parse(column: &str) -> Result<Vec<StatusEvent>, StoreError> {
     type Event = (String, Option<String>, i64, Option<String>);
     let damaged = |_| StoreError::Damaged("the events of a session cannot be read".into());
@@ -47,7 +48,7 @@ pub(super) fn parse(column: &str) -> Result<Vec<StatusEvent>, StoreError> {
             }
             _ => serde_json::from_value::<Event>(value).map_err(damaged)?,
         };
-        // Versions before the name was kept stored none.
+        // Older versions did not store the name.
         let is_wallets = reason.as_deref() == Some(Reason::WalletError.as_str());
         let unnamed = || is_wallets.then(|| WalletError::Other.as_str().to_owned());
         let wallet_error = wallet_error.or_else(unnamed);

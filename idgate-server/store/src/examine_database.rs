@@ -1,4 +1,4 @@
-//! What `idgate doctor` sees of a database that several gateways share.
+//! The checks of `idgate doctor` on a shared database.
 
 use idgate_core::UnixMillis;
 
@@ -13,11 +13,11 @@ use crate::types::StoreError;
 use crate::{over_asking, registered};
 
 const CHECK: &str = "database";
-/// Before anybody makes a dump of it.
+/// The advice to operators who dump the database.
 const DUMPS: &str = "dump it with `pg_dump --no-unlogged-table-data` only: sealed results must not be \
                      in a backup";
 
-/// Looks at a database. `deep`: walks the whole audit log.
+/// Checks a database. `deep`: walks the whole audit log.
 pub fn examine_database(
     address: &Address,
     key: &InstanceKey,

@@ -10,24 +10,24 @@ use crate::seal::{NotSealed, Unsealable};
 /// The outcome of a statement, of a use case or of a transaction.
 pub(super) type Done<T> = Result<T, Failure>;
 
-/// A use case that is under way, or a step of one.
+/// A use case in progress, or one step of it.
 pub(super) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Done<T>> + Send + 'a>>;
 
-/// Why a transaction did not do what it should.
+/// Why a transaction failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Another one was in its way: nothing was changed, and it can be tried again.
+    /// Another transaction was in its way. Nothing was changed; it can be retried.
     Again(String),
-    /// The connection broke during COMMIT: the outcome is not known yet.
+    /// The connection broke during COMMIT, so the outcome is not known yet.
     InDoubt(String),
-    /// A client would have more open sessions than it may.
+    /// The client would exceed its limit of open sessions.
     NoRoom,
-    /// There is nothing to try again.
+    /// A retry would not help.
     Store(StoreError),
 }
 
 impl Failure {
-    /// The database failed in a way that the operator must know of.
+    /// A failure of the database that the operator has to know about.
     pub(super) fn failed(text: impl Into<String>) -> Self {
         Self::Store(StoreError::Failed(text.into()))
     }

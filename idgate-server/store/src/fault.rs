@@ -1,10 +1,10 @@
-//! What goes wrong on purpose, where a test asks for it: what stands above the store is tested with a
-//! real one that fails. Nothing of it is in the program.
+//! Deliberate failures for tests: they exercise the layers above the store with a real store that
+//! fails. The released program does not contain them.
 
 use super::lanes::LaneKey;
 use super::types::{Read, Write};
 
-/// A switch that tests turn.
+/// A switch for tests.
 #[derive(Clone, Default)]
 pub(super) struct Fault {
     #[cfg(any(test, feature = "fixtures"))]
@@ -34,18 +34,18 @@ impl Fault {
 #[cfg(any(test, feature = "fixtures"))]
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Mood {
-    /// As in the program.
+    /// As in production.
     #[default]
     Well,
-    /// Writes find a full queue.
+    /// Writes find the queue full.
     Busy,
     /// The database is broken.
     Broken,
-    /// Writes never end, and sums come late.
+    /// Writes never finish, and sums are late.
     Stuck,
-    /// Reads of sessions and sums panic.
+    /// Reads of sessions and of sums panic.
     Panicking,
-    /// The next write of a client, not of the gateway itself, panics, and all is well again.
+    /// The next write of a client (not of the gateway itself) panics, then all is normal again.
     Startled,
 }
 
@@ -72,7 +72,7 @@ impl Fault {
         })
     }
 
-    /// A sum, which may also come late.
+    /// A sum, which may also be late.
     pub(super) fn sum<'a, T: Send + 'static>(&self, read: Read<'a, T>) -> Read<'a, T> {
         let (mood, read) = (self.mood(), self.read(read));
         Box::pin(async move {

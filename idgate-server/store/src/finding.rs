@@ -1,39 +1,39 @@
-//! What an operator is told of one thing that was looked at.
+//! One result of a check for the operator.
 
-/// How one thing was found.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Health {
-    /// As it should be.
+    /// All is well.
     Good,
-    /// Works, but an operator should look at it.
+    /// It works, but an operator should look at it.
     Warning,
-    /// Does not work, or is not safe.
+    /// It does not work, or it is not safe.
     Bad,
 }
 
-/// One thing that was looked at.
+/// One thing that was checked.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Finding {
-    /// Its stable name.
+    /// The check's stable name.
     pub check: &'static str,
-    /// How it was found.
+    /// The outcome.
     pub health: Health,
-    /// What was found and, unless it is good, what to do.
+    /// What was found and, unless all is well, what to do.
     pub message: String,
 }
 
 impl Finding {
-    /// As it should be.
+    /// A check that passed.
     pub fn good(check: &'static str, message: impl Into<String>) -> Self {
         Self { check, health: Health::Good, message: message.into() }
     }
 
-    /// For an operator to look at.
+    /// A finding that an operator should look at.
     pub fn warning(check: &'static str, message: impl Into<String>) -> Self {
         Self { check, health: Health::Warning, message: message.into() }
     }
 
-    /// To be mended.
+    /// A finding that has to be fixed.
     pub fn bad(check: &'static str, message: impl Into<String>) -> Self {
         Self { check, health: Health::Bad, message: message.into() }
     }

@@ -1,5 +1,5 @@
-//! A store in a directory that goes with it, for tests of what stands above: clients, keys and trust
-//! are made as operators make them.
+//! A store in a temporary directory, for tests of the layers above it. Clients, keys and trust are
+//! created with the operator's functions.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use idgate_base::api_key::ApiKey;
 
 /// The key of the issuer `issuer`.
 pub const ISSUER_JWK: &str = r#"{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}"#;
-/// Before any time that a test thinks of.
+/// Earlier than any time in a test.
 const LONG_AGO: UnixMillis = UnixMillis(0);
 
 /// A live and a test client, and one issuer, `issuer`, whose legacy form asks for `given_name`.
@@ -67,7 +67,7 @@ impl TemporaryStore {
         self.store.clone()
     }
 
-    /// Trusts an issuer by a JWK.
+    /// Trusts an issuer by its JWK.
     pub fn trust_key(&self, issuer_id: &str, jwk: &str) {
         let change = TrustChange {
             claims: Some(vec!["given_name".into()]),
@@ -77,7 +77,7 @@ impl TemporaryStore {
         self.operator().add_trust(issuer_id, &change, LONG_AGO).unwrap().unwrap();
     }
 
-    /// The live client, by its first key.
+    /// The live client, as the owner of its first key.
     pub fn caller(&self) -> Caller {
         self.authenticate(&self.live.api_key.digest(), LONG_AGO).wait().unwrap().unwrap()
     }
@@ -101,12 +101,12 @@ impl TemporaryStore {
         format!("Authorization: Bearer {}\r\n", token.expose())
     }
 
-    /// Every key of the live client stops, as an operator stops them in another process.
+    /// Revokes all keys of the live client, as an operator does from another process.
     pub fn revoke_keys(&self) {
         assert!(self.operator().revoke_client(&self.live.client_id, LONG_AGO).unwrap());
     }
 
-    /// Whatever reads lists waits until the answer is dropped.
+    /// Blocks all reads of lists until the returned value is dropped.
     pub fn hold_lists(&self) -> Vec<std::sync::mpsc::Sender<()>> {
         let threads = self.store.sqlite().readers.listers();
         let (began, begins) = std::sync::mpsc::channel();
@@ -118,23 +118,23 @@ impl TemporaryStore {
                 let _dropped = release.recv();
                 Ok(())
             });
-            // It is broken off once nobody waits for it.
+            // The task is dropped when its caller stops waiting.
             tokio::spawn(holding);
             held
         };
         let all = (0..threads).map(hold).collect();
-        // A thread that is still free would take another client's turn first.
+        // A thread that is still free would otherwise take another client's turn first.
         begins.iter().take(threads).for_each(drop);
         all
     }
 
-    /// No session can be read any more.
+    /// Makes all sessions unreadable.
     pub fn damage_sessions(&self) {
         let main = rusqlite::Connection::open(self.dir.path().join("idgate.db")).unwrap();
         main.execute("UPDATE sessions SET record = x'00'", []).unwrap();
     }
 
-    /// All sessions, settled ones too.
+    /// All sessions, including settled ones.
     pub fn sessions(&self) -> Vec<Session> {
         let main = rusqlite::Connection::open(self.dir.path().join("idgate.db")).unwrap();
         let sql = sql("SELECT id, client_id, livemode, record FROM sessions");

@@ -1,5 +1,5 @@
-//! The gateway's own keys: one signs, the ones before it sign on for sessions that were made with them.
-//! Others sign by certificates that were made for them.
+//! The gateway's own keys. One key signs; earlier keys continue to sign for sessions that were
+//! created with them. Separate keys sign under certificates.
 
 mod certified;
 mod registration;
@@ -33,42 +33,42 @@ pub struct GatewayKey {
     id: String,
 }
 
-/// A public key as it stands in the discovery documents.
+/// A public key as published in the discovery documents.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PublishedKey {
-    /// What follows `#` in its `kid`: its RFC 7638 thumbprint.
+    /// The part after `#` in its `kid`: its RFC 7638 thumbprint.
     pub id: String,
     /// The key.
     pub public: PublicKey,
 }
 
-/// A key that signs for no new session.
+/// A key that signs for no new sessions.
 #[derive(Clone, Debug)]
 pub struct RetiredKey {
     /// The key.
     pub key: PublishedKey,
-    /// What signs for the sessions that were made with it; `None`: they are over.
+    /// Signs for the sessions that were created with this key. `None`: those sessions have ended.
     pub signer: Option<Arc<GatewayKey>>,
     /// When the last of these sessions ends.
     pub published_until: UnixMillis,
 }
 
-/// The keys of a gateway at one moment.
+/// The keys of a gateway in one snapshot.
 #[derive(Debug)]
 pub struct GatewayKeys {
-    /// Goes up with every rotation, and when a retired key is wiped.
+    /// Grows with every rotation, and when a retired key is erased.
     pub number: u64,
-    /// What signs for new sessions.
+    /// Signs for new sessions.
     pub active: Arc<GatewayKey>,
-    /// What signed before, newest first.
+    /// Earlier keys, newest first.
     pub retired: Vec<RetiredKey>,
 }
 
 impl GatewayKey {
-    /// A fresh key and its PKCS #8 form, to be sealed.
+    /// A new key and its PKCS #8 form, to be sealed.
     ///
     /// # Errors
-    /// There is no randomness.
+    /// The random number generator failed.
     pub fn generate() -> Result<(Self, Zeroizing<Vec<u8>>), KeyUnusable> {
         let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING)?;
         let document = pair.to_pkcs8v1()?;
@@ -76,16 +76,16 @@ impl GatewayKey {
         Ok((Self::of(pair)?, pkcs8))
     }
 
-    /// The key of [`GatewayKey::generate`]'s bytes.
+    /// Parses the bytes of [`GatewayKey::generate`].
     ///
     /// # Errors
-    /// They are not such a key.
+    /// The bytes are not such a key.
     pub fn from_pkcs8(pkcs8: &[u8]) -> Result<Self, KeyUnusable> {
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8);
         Self::of(pair.map_err(|_| KeyUnusable)?)
     }
 
-    /// What follows `#` in its `kid`.
+    /// The part after `#` in its `kid`.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -95,10 +95,10 @@ impl GatewayKey {
         &self.public
     }
 
-    /// The signature as JWS wants it: R and S, 32 bytes each (RFC 7518 3.4).
+    /// The signature in JWS form: R and S, 32 bytes each (RFC 7518 3.4).
     ///
     /// # Errors
-    /// There is no randomness.
+    /// The random number generator failed.
     pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyUnusable> {
         Ok(self.pair.sign(&SystemRandom::new(), message)?.as_ref().to_vec())
     }
@@ -117,7 +117,7 @@ impl fmt::Debug for GatewayKey {
 }
 
 impl PublishedKey {
-    /// From its id and its SEC 1 point.
+    /// A published key from its id and its SEC 1 point.
     ///
     /// # Errors
     /// The point is not a P-256 key.
@@ -133,21 +133,21 @@ impl PublishedKey {
 }
 
 impl GatewayKeys {
-    /// What the discovery documents say at `now`: the key that signs, then those whose sessions
-    /// may still live.
+    /// The published keys at `now`: the key that signs, then the keys whose sessions may still be
+    /// open.
     pub fn published(&self, now: UnixMillis) -> Vec<PublishedKey> {
         let live = self.retired.iter().filter(|retired| retired.published_until > now);
         let active = PublishedKey { id: self.active.id.clone(), public: self.active.public };
         std::iter::once(active).chain(live.map(|retired| retired.key.clone())).collect()
     }
 
-    /// The key of that id, whether or not it is published any more.
+    /// The key with that id, even if it is no longer published.
     pub fn find(&self, id: &str) -> Option<PublishedKey> {
         self.published(UnixMillis(0)).into_iter().find(|key| key.id == id)
     }
 }
 
-/// Bytes that are not a key of a gateway, or no randomness to use one with.
+/// The bytes are not a gateway key, or the random number generator failed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct KeyUnusable;
 
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_are_no_key() {
+    fn other_bytes_are_not_a_key() {
         let (key, pkcs8) = GatewayKey::generate().unwrap();
         assert!(GatewayKey::from_pkcs8(&pkcs8[1..]).is_err());
         assert!(GatewayKey::from_pkcs8(b"").is_err());
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retired_key_is_published_until_its_time_and_found_for_good() {
+    fn a_retired_key_is_published_until_its_time_and_can_always_be_found() {
         let key = || Arc::new(GatewayKey::generate().unwrap().0);
         let (active, old) = (key(), key());
         let id = old.id().to_owned();

@@ -1,5 +1,5 @@
-//! The gateway's signing keys. The private half is sealed. A key that retires signs on for the sessions
-//! that were made with it, and its private half is wiped behind the last of them.
+//! The gateway's signing keys. The private key is sealed. A retired key continues to sign for
+//! sessions that were created with it, and its private key is erased after the last of them.
 
 use std::sync::Arc;
 
@@ -20,12 +20,13 @@ impl Numbered for GatewayKeys {
     }
 }
 
-/// Where the private half of a key stands.
+/// The seal's place of a private key.
 pub(super) const fn place(id: &str) -> Place<'_> {
     Place { purpose: "gateway_keys", object: id, client: "" }
 }
 
-/// Makes the first key when there is none, whichever node comes first.
+/// Creates the first key if there is none. If several nodes start together, the first one creates
+/// it.
 pub(super) async fn ensure(db: &Db<'_>, sealer: &Sealer, now: UnixMillis) -> Done<()> {
     if Numbers::read(db).await?.gateway_keys == 0 {
         lock(db).await?;
@@ -36,7 +37,7 @@ pub(super) async fn ensure(db: &Db<'_>, sealer: &Sealer, now: UnixMillis) -> Don
     Ok(())
 }
 
-/// All keys, at the moment of a transaction.
+/// All keys, in the transaction's snapshot.
 pub(super) async fn read(db: &Db<'_>, sealer: &Sealer) -> Done<GatewayKeys> {
     let number = Numbers::read(db).await?.gateway_keys;
     let sql =
@@ -52,11 +53,11 @@ pub(super) async fn read(db: &Db<'_>, sealer: &Sealer) -> Done<GatewayKeys> {
     Ok(assemble(number, stored.await?, sealer)?)
 }
 
-/// A key as it is stored.
+/// A key as stored.
 struct StoredKey {
     id: String,
     sec1: Vec<u8>,
-    /// `None`: it signs for nobody any more.
+    /// `None`: it no longer signs.
     sealed: Option<Vec<u8>>,
     /// `None`: it signs for new sessions.
     published_until: Option<UnixMillis>,
@@ -89,7 +90,8 @@ fn open(sealer: &Sealer, id: &str, sealed: &[u8]) -> Result<Arc<GatewayKey>, Sto
     Ok(Arc::new(GatewayKey::from_pkcs8(&pkcs8)?))
 }
 
-/// A new key signs; the one before it signs on for the sessions that are open now, and no others.
+/// Adds a new signing key. The previous key continues to sign for sessions that are open now, and
+/// for no others.
 pub(super) async fn rotate(db: &Db<'_>, sealer: &Sealer, now: UnixMillis) -> Done<()> {
     lock(db).await?;
     let retire = sql("UPDATE gateway_keys SET retired_at = $1, published_until = coalesce( \
@@ -100,14 +102,14 @@ pub(super) async fn rotate(db: &Db<'_>, sealer: &Sealer, now: UnixMillis) -> Don
     insert(db, sealer, now).await
 }
 
-/// Wipes the private halves of retired keys whose last session is over, and says how many.
+/// Erases the private keys of retired keys whose last session has ended. Returns how many.
 pub(super) async fn wipe(db: &Db<'_>, now: UnixMillis) -> Done<usize> {
     let sql = sql("UPDATE gateway_keys SET sealed = NULL WHERE sealed IS NOT NULL \
                    AND published_until <= $1");
     db.run(sql, &[&millis(now)]).await
 }
 
-/// Of all nodes and commands one changes keys at a time; reading goes on.
+/// Only one node or command changes keys at a time. Reads are not blocked.
 async fn lock(db: &Db<'_>) -> Done<()> {
     db.lock("LOCK TABLE gateway_keys IN SHARE ROW EXCLUSIVE MODE").await
 }

@@ -1,5 +1,4 @@
-//! What was answered under an `Idempotency-Key`, as rows: digests of key and body, and the answer
-//! sealed.
+//! Answers under an `Idempotency-Key`, as rows: digests of key and body, and the sealed answer.
 
 use idgate_core::{Session, UnixMillis};
 
@@ -9,15 +8,15 @@ use super::sql::{millis, number};
 use super::types::{Answered, Once, StoreError};
 use crate::seal::{Place, Sealer};
 
-/// How long a key is remembered (decisions 4).
+/// How long an answer is kept (decisions 4).
 const KEPT_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Where the answer to the making of a session stands.
+/// The seal's place of the answer to a session's creation.
 pub(super) const fn place<'a>(session_id: &'a str, client_id: &'a str) -> Place<'a> {
     Place { purpose: "idempotent_answers", object: session_id, client: client_id }
 }
 
-/// A row that may still be used.
+/// A row that is still valid.
 pub(super) struct Found {
     pub(super) session_id: String,
     body: [u8; 32],
@@ -44,14 +43,14 @@ impl SealedOnce {
     }
 }
 
-/// The outcome of a new session, while an earlier answer is still sealed.
+/// The outcome of a creation, while an earlier answer is still sealed.
 pub(super) enum Created {
     Made,
     NoRoom,
     Earlier(Found),
 }
 
-/// What was answered to this client under `key`, unless it is too old.
+/// The answer to this client under `key`, unless it is too old.
 pub(super) async fn find(
     db: &Db<'_>,
     client_id: &str,
@@ -67,7 +66,8 @@ pub(super) async fn find(
     db.one(sql, &[&client_id, &key.as_slice(), &since], read).await
 }
 
-/// Keeps the sealed answer with the session that it made; `false`: another one was kept before.
+/// Stores the sealed answer with the session that it belongs to. `false`: another answer was stored
+/// before.
 pub(super) async fn insert(
     db: &Db<'_>,
     session: &Session,
@@ -86,7 +86,7 @@ pub(super) async fn insert(
     Ok(kept > 0)
 }
 
-/// Removes answers that are too old, at most `limit`.
+/// Removes at most `limit` answers that are too old.
 pub(super) async fn forget(db: &Db<'_>, now: UnixMillis, limit: usize) -> Done<usize> {
     let sql = sql("DELETE FROM idempotent_answers WHERE (client_id, key) IN ( \
                    SELECT client_id, key FROM idempotent_answers WHERE created_at <= $1 LIMIT $2 \

@@ -11,9 +11,9 @@ use crate::seal::Sealer;
 pub(super) enum Lock {
     /// Not at all.
     None,
-    /// No command forgets a key before the transaction ends.
+    /// No command removes a key before the transaction ends.
     Share,
-    /// No node and no command that seals under another key starts before the transaction ends.
+    /// No node or command that seals with another key starts before the transaction ends.
     Update,
 }
 
@@ -30,19 +30,19 @@ pub(super) async fn checks(db: &Db<'_>, lock: Lock) -> Done<Vec<Check>> {
     db.all(sql, &[], |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?))).await
 }
 
-/// Refuses other keys than those that the database is sealed with; an empty database takes any. Gives the check that is
-/// to be noted with the first value that the key seals.
+/// Rejects keys other than those that the database is sealed with. An empty database accepts any
+/// key. Returns the check to store with the first value that the key seals.
 pub(super) async fn first_key(db: &Db<'_>, sealer: &Sealer) -> Done<Option<Check>> {
     let mut found = checks(db, Lock::Share).await?;
     if found.is_empty() {
         note(db, &(CHECK.to_owned(), key_check::seal(sealer, CHECK)?)).await?;
-        // Another process or node may have come first, with another key.
+        // Another process or node may have been first, with another key.
         found = checks(db, Lock::Share).await?;
     }
     judge(db, sealer, &found)
 }
 
-/// The same without a change. A data directory that no key is known of yet takes any.
+/// The same check, read-only. A data directory with no known key accepts any.
 pub(super) async fn require_key(db: &Db<'_>, sealer: &Sealer) -> Done<()> {
     let found = checks(db, Lock::None).await?;
     if found.is_empty() && matches!(db, Db::Sqlite(_)) {
@@ -51,20 +51,20 @@ pub(super) async fn require_key(db: &Db<'_>, sealer: &Sealer) -> Done<()> {
     judge(db, sealer, &found).map(drop)
 }
 
-/// Refuses other keys than those of these checks. Gives the check that is missing for the key that seals.
+/// Rejects keys other than those of these checks. Returns the missing check of the key that seals.
 pub(super) fn judge(db: &Db<'_>, sealer: &Sealer, found: &[Check]) -> Done<Option<Check>> {
     let none = if matches!(db, Db::Sqlite(_)) { not_of_directory } else { not_of_database };
     Ok(key_check::judge(sealer, found, none)?)
 }
 
-/// Notes that something is sealed under a key.
+/// Notes that something is sealed with a key.
 pub(super) async fn note(db: &Db<'_>, (name, sealed): &Check) -> Done<()> {
     let sql =
         sql("INSERT INTO instance (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING");
     db.run(sql, &[name, sealed]).await.map(drop)
 }
 
-/// Says that everything is sealed under the key that seals. The other `held` keys are forgotten.
+/// Notes that everything is sealed with the key that seals. The other `held` keys are removed.
 pub(super) async fn only_key(db: &Db<'_>, sealer: &Sealer, held: &[Check]) -> Done<()> {
     let sealed = key_check::seal(sealer, CHECK)?;
     let update = sql("UPDATE instance SET sealed = $2 WHERE name = $1");
@@ -85,9 +85,9 @@ pub(super) fn not_of_directory() -> StoreError {
 
 fn not_of_database() -> StoreError {
     StoreError::Failed(
-        "the instance key is not the one that this database is sealed with; set IDGATE_INSTANCE_KEY \
-         to that key, or IDGATE_INSTANCE_KEYS to it and the one that is to take its place, the same on \
-         all nodes"
+        "the instance key is not the one that this database is sealed with; set \
+         IDGATE_INSTANCE_KEY to that key, or IDGATE_INSTANCE_KEYS to it and its replacement, the \
+         same on all nodes"
             .into(),
     )
 }

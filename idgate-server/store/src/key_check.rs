@@ -1,6 +1,6 @@
-//! Which instance keys a store is sealed with. It never has a key itself: under each of them there is
-//! a value, and whoever uses the store has to open them all. Usually there is one; a second one stays
-//! until `idgate keys reseal` is done.
+//! Identifies the instance keys that a store is sealed with, without storing a key. The store has a
+//! value sealed under each key, and a process must be able to open all of them. Usually there is
+//! one key; a second one stays until `idgate keys reseal` is done.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,23 +9,24 @@ use super::types::StoreError;
 use crate::audit_chain::AuditKeys;
 use crate::seal::{Place, SealedBy, Sealer, Uses};
 
-/// The name of the value under the key that the store was made with, or was last resealed under.
+/// The name of the value under the key that the store was created with, or last resealed with.
 pub(super) const CHECK: &str = "key_check";
-/// What is sealed.
+/// The plaintext of every check.
 const PLAIN: &[u8] = b"idgate";
 
-/// A name and the sealed value of it.
+/// A name and its sealed value.
 pub(super) type Check = (String, Vec<u8>);
 
-/// What is stored with `name`.
+/// The sealed value to store with `name`.
 pub(super) fn seal(sealer: &Sealer, name: &str) -> Result<Vec<u8>, StoreError> {
     Ok(sealer.seal_uncounted(place(name), PLAIN)?)
 }
 
-/// What is to be stored besides `checks`, before the key that seals is used for the first time.
+/// The check to add to `checks` before the first use of the key that seals. `None`: it is there
+/// already.
 ///
 /// # Errors
-/// A key is missing: all of them, as `none` says, or one of several.
+/// A key is missing: either all of them, and the error is `none`, or one of several.
 pub(super) fn judge(
     sealer: &Sealer,
     checks: &[Check],
@@ -38,7 +39,7 @@ pub(super) fn judge(
     }
     if opened.iter().any(Option::is_none) {
         return Err(StoreError::Failed(
-            "what is stored is sealed under two instance keys, and one of them is not given; set \
+            "stored values are sealed under two instance keys, and one of them is missing; set \
              IDGATE_INSTANCE_KEYS to both, the new one first, until `idgate keys reseal` is done"
                 .into(),
         ));
@@ -51,12 +52,12 @@ pub(super) fn judge(
     Ok(Some((name, sealed)))
 }
 
-/// The key that seals, until it is noted that something is sealed under it: a gateway or a command may end before it
-/// seals anything.
+/// The key that seals, until its check is stored. A gateway or a command may end before it seals
+/// anything.
 #[derive(Debug)]
 pub(super) struct FirstKey {
     check: Option<Check>,
-    /// The one that was found missing after a command had forgotten the key.
+    /// The check that turned out to be missing after a command had removed the key.
     later: OnceLock<Check>,
     is_noted: AtomicBool,
     uses: [Uses; 2],
@@ -64,27 +65,28 @@ pub(super) struct FirstKey {
 }
 
 impl FirstKey {
-    /// `check` is the one that [`judge`] found missing.
+    /// `check` is the missing check that [`judge`] returned.
     pub(super) fn new(check: Option<Check>, sealer: &Sealer, audit: &AuditKeys) -> Self {
         let uses = [sealer.uses().clone(), audit.uses().clone()];
         let at_first = total(&uses);
         Self { check, later: OnceLock::new(), is_noted: AtomicBool::new(false), uses, at_first }
     }
 
-    /// Takes the check that a later [`judge`] found missing: a command may have forgotten the key meanwhile.
+    /// Takes the missing check that a later call of [`judge`] returned: a command may have removed
+    /// the key in between.
     pub(super) fn is_missing(&self, check: Check) {
-        // The first one stays: each of them says the same of the key.
+        // The first one stays; they are equivalent.
         let _kept = self.later.set(check);
         self.is_noted.store(false, Ordering::Relaxed);
     }
 
-    /// The check that has to be noted before the key seals anything elsewhere.
+    /// The check to store before the key seals anything outside the database.
     pub(super) fn check(&self) -> Option<&Check> {
         self.later.get().or(self.check.as_ref())
     }
 
-    /// The check that a transaction has to note, whether something was sealed before it began or within it. `None`:
-    /// nothing was sealed so far, or the key is noted.
+    /// The check that a transaction has to store, whether the key sealed something before it began
+    /// or within it. `None`: nothing was sealed so far, or the check is stored.
     pub(super) fn due(&self) -> Option<&Check> {
         let is_due = |_: &&Check| {
             !self.is_noted.load(Ordering::Relaxed) && total(&self.uses) != self.at_first
@@ -92,7 +94,7 @@ impl FirstKey {
         self.check().filter(is_due)
     }
 
-    /// Says that a transaction was committed that noted it.
+    /// Notes that a transaction that stored the check was committed.
     pub(super) fn is_noted(&self) {
         self.is_noted.store(true, Ordering::Relaxed);
     }
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_key_is_noted_before_it_seals_and_asked_for_from_then_on() {
+    fn a_second_key_is_noted_before_it_seals_and_required_from_then_on() {
         let mut checks = vec![(CHECK.to_owned(), seal(&sealer(OLD), CHECK).unwrap())];
         assert!(judge(&sealer(OLD), &checks, none).unwrap().is_none());
         assert!(judge(&sealer(&format!("{OLD},{NEW}")), &checks, none).unwrap().is_none());
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_stands_for_its_own_name_only() {
+    fn a_key_check_opens_under_its_own_name_only() {
         let old = sealer(OLD);
         let moved = [("key_check 0000000000000000".to_owned(), seal(&old, CHECK).unwrap())];
         fails_with(judge(&old, &moved, none), "none");

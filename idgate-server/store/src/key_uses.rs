@@ -1,17 +1,17 @@
-//! When keys were last used: exact in memory, in the database at most once a minute, so that
-//! reading does not become writing.
+//! When keys were last used: exact in memory, and stored at most once a minute, so that reads do
+//! not turn into writes.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use idgate_core::UnixMillis;
 
-/// How often the use of a key is stored. A killed server forgets no more.
+/// How often a key's use is stored. A killed server loses no more than that.
 const STORE_EVERY_MS: u64 = 60_000;
-/// So many keys are remembered, 2 MiB: a client may make, use and revoke keys for ever.
+/// How many keys are remembered (2 MiB). A client can create, use and revoke keys without end.
 const REMEMBERED: usize = 16_384;
 
-/// The last use of each key that was used lately.
+/// The last use of each recently used key.
 #[derive(Default)]
 pub(super) struct KeyUses(Mutex<HashMap<String, Use>>);
 
@@ -22,9 +22,8 @@ struct Use {
 }
 
 impl KeyUses {
-    /// Notes a use at `now` of a key whose stored use is `stored`; gives the uses that are to be
-    /// stored now.
-    #[must_use = "what is forgotten here must be stored"]
+    /// Notes a use at `now` of a key whose stored use is `stored`. Returns the uses to store now.
+    #[must_use = "uses that are forgotten here must be stored"]
     pub(super) fn note(
         &self,
         key_id: &str,
@@ -78,7 +77,7 @@ mod tests {
     const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 
     #[test]
-    fn a_use_is_stored_at_most_once_a_minute_and_known_exactly() {
+    fn a_key_use_is_stored_once_a_minute_and_exact_in_memory() {
         let uses = KeyUses::default();
         assert_eq!(uses.note("key_a", None, NOW), [("key_a".to_owned(), NOW)], "the first use");
         for later in [0, 1, 59_999] {
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_run_stored_counts() {
+    fn a_use_stored_by_an_earlier_run_counts() {
         let uses = KeyUses::default();
         assert!(uses.note("key_a", Some(NOW), NOW.plus(30_000)).is_empty());
         assert_eq!(uses.latest("key_b", Some(NOW)), Some(NOW));

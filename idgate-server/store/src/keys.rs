@@ -19,17 +19,17 @@ pub struct ClientRecord {
     pub id: String,
     /// The operator's name for it.
     pub name: String,
-    /// Its mode, for good.
+    /// Its mode, which never changes.
     pub livemode: bool,
-    /// When it was made.
+    /// When it was created.
     pub created_at: UnixMillis,
-    /// When all its keys stopped.
+    /// When the client was revoked with all its keys.
     pub revoked_at: Option<UnixMillis>,
-    /// How many keys it has that are not revoked.
+    /// The number of its keys that are not revoked.
     pub keys: u64,
 }
 
-/// A client just made: the only moment at which its secrets are readable.
+/// A new client. Its secrets are readable only now.
 pub struct NewClient {
     /// `cli_…`
     pub client_id: String,
@@ -39,7 +39,7 @@ pub struct NewClient {
     pub key_id: String,
     /// Its first API key.
     pub api_key: ApiKey,
-    /// What its webhooks are signed with.
+    /// The secret that signs its webhooks.
     pub signing_secret: Zeroizing<String>,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Debug for NewClient {
     }
 }
 
-/// Where the secret stands that a client was made with.
+/// The seal's place of the secret that a client was created with.
 pub(super) const fn secret_place(client_id: &str) -> Place<'_> {
     Place { purpose: "clients", object: client_id, client: client_id }
 }
@@ -60,13 +60,14 @@ pub(super) async fn admin(db: &Db<'_>, digest: &[u8; 32]) -> Done<Option<String>
     db.one(sql, &[&digest.as_slice()], |row| row.get(0)).await
 }
 
-/// A key that opens something.
+/// A key that is active.
 pub(super) struct InForce {
     pub(super) expires_at: Option<UnixMillis>,
 }
 
-/// The key that opened a request, in the transaction of what was asked for: a body takes its time to
-/// arrive. `None`: since then it was rotated or revoked or it expired, or its client was revoked.
+/// The key that authenticated a request, checked again in the transaction of that request, because
+/// its body takes time to arrive. `None`: the key has been rotated, revoked or has expired since,
+/// or its client was revoked.
 pub(super) async fn in_force(
     db: &Db<'_>,
     caller: &Caller,

@@ -1,6 +1,6 @@
-//! A bounded queue in lanes that take turns: who asks for much waits behind itself, and finds its
-//! own lane full when the others still have room. What the gateway does by itself has a lane without
-//! a bound: its own tasks bound it, and erasing must not wait for room.
+//! A bounded queue with lanes that take turns. A caller that sends many requests waits behind its
+//! own, and finds its lane full while others still have room. The gateway's own work has a lane
+//! without a bound: its tasks bound it, and erasing must not wait for room.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
@@ -10,25 +10,25 @@ use std::time::Duration;
 
 use idgate_base::telemetry::Use;
 
-/// Whose lane: a client's, that of its wallets, that of strangers.
+/// The owner of a lane: a client, a client's wallets, or callers with unknown keys.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct LaneKey(u64);
 
 impl LaneKey {
-    /// The gateway's own.
+    /// The gateway's own lane.
     pub(super) const GATEWAY: Self = Self(0);
 
-    /// Of all who gave a name that nobody has.
+    /// The lane of all callers that gave an unknown name.
     pub(super) const STRANGERS: Self = Self(1);
 
-    /// Of this name, which must not be anybody's to choose. Two that share a lane by chance only
-    /// wait a little longer.
+    /// The lane for this name. Callers must not be able to choose the name. If two names share a
+    /// lane by chance, they only wait a little longer.
     pub(super) fn of(name: impl Hash) -> Self {
         Self(BuildHasherDefault::<DefaultHasher>::default().hash_one(name))
     }
 }
 
-/// What may wait.
+/// How many jobs may wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// In one lane.
@@ -50,17 +50,17 @@ struct State<T> {
     turns: VecDeque<LaneKey>,
     queued: usize,
     asleep: usize,
-    /// One of them is called, and not yet up.
+    /// One thread was called and has not woken up yet.
     called: bool,
     closed: bool,
 }
 
-/// Why nothing is queued.
+/// Why a job was not queued.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum NoRoom {
-    /// The lane is full, or all are.
+    /// The lane is full, or the whole queue is.
     Full,
-    /// Nobody takes anything any more.
+    /// The queue is closed.
     Closed,
 }
 
@@ -71,7 +71,7 @@ impl<T> Lanes<T> {
         Self { room, state: Mutex::new(state), wake: Condvar::new() }
     }
 
-    /// Puts `job` at the end of a lane.
+    /// Adds `job` to the end of a lane.
     pub(super) fn push(&self, whose: LaneKey, job: T) -> Result<(), NoRoom> {
         let mut state = self.state();
         if state.closed {
@@ -93,7 +93,7 @@ impl<T> Lanes<T> {
         Ok(())
     }
 
-    /// The next job, of the lane whose turn it is, as soon as there is one; `None`: the lanes are
+    /// The next job, from the lane whose turn it is. Waits until there is one. `None`: the queue is
     /// closed and empty.
     pub(super) fn recv(&self) -> Option<T> {
         let mut state = self.state();
@@ -111,7 +111,7 @@ impl<T> Lanes<T> {
         }
     }
 
-    /// The same for a while.
+    /// Like `recv`, for at most `patience`.
     pub(super) fn recv_timeout(&self, patience: Duration) -> Result<T, RecvTimeoutError> {
         let mut state = self.state();
         let mut late = false;
@@ -134,23 +134,23 @@ impl<T> Lanes<T> {
         }
     }
 
-    /// How many wait, and how many may.
+    /// How many jobs wait, and how many may.
     pub(super) fn waiting(&self) -> Use {
         Use::of(self.state().queued, self.room.in_all)
     }
 
-    /// What is queued now, in the order of turns.
+    /// The jobs that are queued now, in the order of turns.
     pub(super) fn try_iter(&self) -> impl Iterator<Item = T> {
         std::iter::from_fn(|| self.state().take())
     }
 
-    /// Takes no more; what is queued is still given out.
+    /// Accepts no more jobs; queued jobs are still handed out.
     pub(super) fn close(&self) {
         self.state().closed = true;
         self.wake.notify_all();
     }
 
-    /// Takes no more, and throws away what is queued.
+    /// Accepts no more jobs and discards the queued ones.
     pub(super) fn abandon(&self) {
         let mut state = self.state();
         state.closed = true;
@@ -160,8 +160,8 @@ impl<T> Lanes<T> {
         drop((lanes, turns));
     }
 
-    /// Calls a thread if there is work that none is called for. Whoever comes calls the next one: who
-    /// takes one job after the other needs nobody else.
+    /// Wakes one thread if there is work and no thread has been called for it. A thread that wakes
+    /// up calls the next one. A thread that takes one job after another needs no help.
     fn call_one(&self, mut state: MutexGuard<'_, State<T>>) {
         if state.queued > 0 && state.asleep > 0 && !state.called {
             state.called = true;
@@ -180,7 +180,7 @@ impl<T> State<T> {
         self.asleep = self.asleep.saturating_add(1);
     }
 
-    /// Whether called or not: who is up looks for work before lying down again.
+    /// Called or not, a thread that is awake looks for work before it sleeps again.
     fn get_up(&mut self) {
         self.asleep = self.asleep.saturating_sub(1);
         self.called = false;
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn all_lanes_together_are_bounded_but_for_the_gateways_own() {
+    fn all_lanes_together_are_bounded_except_the_gateways_own() {
         let lanes = Lanes::new(ROOM);
         for n in 0..ROOM.in_all {
             lanes.push(LaneKey::of(n), n).unwrap();
@@ -242,13 +242,13 @@ mod tests {
         assert_eq!(lanes.push(LaneKey::of("another"), 0), Err(NoRoom::Full));
         lanes.push(LaneKey::GATEWAY, 0).unwrap();
         assert_eq!(lanes.try_iter().count(), ROOM.in_all + 1);
-        // Emptied ones leave nothing behind.
+        // Emptied lanes leave nothing behind.
         let state = lanes.state();
         assert_eq!((state.lanes.len(), state.turns.len(), state.queued), (0, 0, 0));
     }
 
     #[test]
-    fn what_was_queued_before_the_end_is_given_out_unless_it_is_abandoned() {
+    fn queued_jobs_are_handed_out_after_close_but_not_after_abandon() {
         let lanes = Lanes::new(ROOM);
         lanes.push(LaneKey::GATEWAY, 1).unwrap();
         lanes.close();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_called_one_at_a_time_while_there_is_more_to_do() {
+    fn threads_wake_each_other_while_there_are_more_jobs() {
         const THREADS: usize = 3;
         let lanes = Lanes::new(ROOM);
         let (at_work, left_alone) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -277,7 +277,7 @@ mod tests {
                 threads.spawn(|| {
                     while lanes.recv().is_some() {
                         at_work.fetch_add(1, Ordering::SeqCst);
-                        // Each job is done when all others are being done as well.
+                        // A job ends only when all the others are running as well.
                         if !wait_for(&|| at_work.load(Ordering::SeqCst) == THREADS) {
                             left_alone.fetch_add(1, Ordering::SeqCst);
                         }
@@ -290,7 +290,7 @@ mod tests {
                 for job in 0..THREADS {
                     lanes.push(LaneKey::GATEWAY, job).unwrap();
                 }
-                // Until they have come, those who were called count among those who sleep.
+                // Threads that were called still count as asleep until they wake up.
                 if !all_sleep || !wait_for(&|| at_work.load(Ordering::SeqCst) == THREADS) {
                     left_alone.fetch_add(1, Ordering::SeqCst);
                     break;
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_ends() {
+    fn recv_timeout_ends() {
         let lanes = Lanes::<()>::new(ROOM);
         let waited = lanes.recv_timeout(Duration::from_millis(1));
         assert_eq!(waited, Err(RecvTimeoutError::Timeout));

@@ -1,7 +1,7 @@
-//! Everything that the gateway stores. [`Store`] is the store of a running gateway, and [`OperatorStore`]
-//! that of commands, on the same data directory or database.
+//! Everything that the gateway stores. [`Store`] is the store of a running gateway.
+//! [`OperatorStore`] is the store for operator commands, on the same data directory or database.
 
-#![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // no interface: the program is
+#![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // the crate is not published
 
 mod address;
 mod api_keys;

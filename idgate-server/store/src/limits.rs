@@ -1,10 +1,10 @@
-//! Every number that bounds what is stored, with its reason.
+//! Every limit on stored data, with its reason.
 
-/// Credential types counted by name in one hour. Document types are the tenants' words; beyond so
-/// many they are counted together.
+/// How many credential types are counted by name per hour. Tenants choose document types, so
+/// further types are counted together.
 pub(crate) const MAX_COUNTED_TYPES: i64 = 1000;
-/// URLs that trusted lists are fetched from. There are three lists of issuers in the EU; some more are for
-/// pilots.
+/// How many URLs trusted lists may be fetched from. The EU has three lists of issuers; pilots add
+/// some.
 pub(crate) const MAX_LIST_SOURCES: usize = 32;
-/// Registration certificates of a client: the example of the EU's architecture comes to 7.
+/// Registration certificates per client. The example in the EU's architecture needs 7.
 pub const MAX_REGISTRATIONS: usize = 32;

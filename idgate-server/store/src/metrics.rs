@@ -1,4 +1,4 @@
-//! What operators measure: sums by the hour, written with the sessions that they count.
+//! Metrics for operators: hourly sums, written with the sessions that they count.
 
 mod gain;
 pub(super) mod gauges;
@@ -13,14 +13,14 @@ use super::sql::{number, unsigned};
 use super::types::{MetricsSummary, Outcomes};
 use crate::sketch::Sketch;
 
-/// More hours than any window has, the running one included.
+/// More hours than the longest window has, including the current one.
 pub(crate) const KEPT_HOURS: i64 = 722;
-/// The name under which further types are counted.
+/// The name under which all further types are counted.
 pub(crate) const OTHER_TYPES: &str = "other";
 /// An hour in milliseconds.
 const HOUR_MS: u64 = 3_600_000;
 
-/// The sums of these hours, at one moment of all three tables.
+/// The sums of these hours, in one snapshot of all three tables.
 pub(super) async fn summary(db: &Db<'_>, first: i64, last: i64) -> Done<MetricsSummary> {
     let mut summary = MetricsSummary::default();
     let hours = sql("SELECT verified, failed, expired, latency, processing FROM metrics_hours \

@@ -1,4 +1,4 @@
-//! What is made anew before it is stored, wherever that is: ids, keys, secrets.
+//! Creates ids, keys and secrets before they are stored in either database.
 
 use idgate_core::shell::random_id;
 use idgate_core::{EntropyUnavailable, UnixMillis};
@@ -17,7 +17,7 @@ pub(super) fn admin_token() -> Result<(String, AdminToken), StoreError> {
     Ok((id, token))
 }
 
-/// A client with its first key, and its signing secret as it is stored.
+/// A client with its first key, and its signing secret in sealed form.
 pub(super) fn client(livemode: bool, sealer: &Sealer) -> Result<(NewClient, Vec<u8>), StoreError> {
     let client_id = random_id("cli_", &mut OsEntropy).map_err(exhausted)?;
     let key_id = random_id("key_", &mut OsEntropy).map_err(exhausted)?;

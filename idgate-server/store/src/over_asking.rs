@@ -1,4 +1,4 @@
-//! Which registered clients ask for more than is registered, as their stored sessions show.
+//! Finds registered clients whose stored sessions ask for more than is registered.
 
 use idgate_core::shell::ClientIdForm;
 
@@ -10,10 +10,10 @@ use crate::prepared_session::Stored;
 use crate::seal::Sealer;
 
 const CHECK: &str = "registrations";
-/// Newest sessions of a client that are looked at.
+/// How many of a client's newest sessions are checked.
 const LOOKED_AT: i64 = 1000;
 
-/// Looks at the sessions of a client with a registration certificate.
+/// Checks the sessions of a client with a registration certificate.
 pub(super) async fn look(
     db: &Db<'_>,
     sealer: &Sealer,
@@ -35,9 +35,10 @@ fn judge(sealer: &Sealer, registration: &Registration, sessions: &[Stored]) -> F
     let whose = registration.whose();
     let mut seen = 0_u64;
     for stored in sessions {
-        // What does not open is found elsewhere.
+        // Other checks report sessions that cannot be opened.
         let Ok(session) = stored.open(sealer) else { continue };
-        // Wallets see what is registered where the certificate's hash names the client, or signs as reader.
+        // Wallets see the registration if the session has an offer with client id `x509_hash`, or
+        // is signed with reader authentication.
         let is_seen = session.offers().any(|offer| offer.goes_by(ClientIdForm::X509Hash))
             || session.is_registered();
         if !is_seen || !registration.goes_with(session.request().intended_use()) {

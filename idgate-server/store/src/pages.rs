@@ -1,4 +1,5 @@
-//! Pages for people, as rows: the digest of the token, and what its codes are made of sealed.
+//! Pages for people, as rows: the digest of the token, and the sealed secret that the page's codes
+//! are derived from.
 
 use idgate_core::{Session, SessionId};
 
@@ -7,10 +8,10 @@ use super::failure::Done;
 use super::types::{Face, NewPage, PageRecord, Picture, StoreError};
 use crate::seal::{Place, Sealer};
 
-/// How much may be remembered of one page, in bytes.
+/// How many bytes of notes a page may have.
 const NOTES: i64 = 2048;
 
-/// A new page in the form that is stored.
+/// A new page in stored form.
 pub(super) struct SealedPage {
     pub(super) digest: [u8; 32],
     sealed: Vec<u8>,
@@ -32,12 +33,12 @@ impl SealedPage {
     }
 }
 
-/// Where what a page's codes are made of stands.
+/// The seal's place of the secret that a page's codes are derived from.
 pub(super) const fn place<'a>(session_id: &'a str, client_id: &'a str) -> Place<'a> {
     Place { purpose: "pages", object: session_id, client: client_id }
 }
 
-/// A row, while its secret is still sealed.
+/// A row whose secret is still sealed.
 struct FoundPage {
     digest: [u8; 32],
     session_id: String,
@@ -114,7 +115,7 @@ pub(super) async fn set_opened(db: &Db<'_>, digest: &[u8; 32]) -> Done<()> {
     db.run(sql, &[&digest.as_slice()]).await.map(drop)
 }
 
-/// Whether the page belongs to this browser now.
+/// Whether the page now belongs to this browser.
 pub(super) async fn take(db: &Db<'_>, digest: &[u8; 32], browser: &[u8; 32]) -> Done<bool> {
     let sql = sql("UPDATE pages SET browser = coalesce(browser, $2) WHERE digest = $1 \
                    RETURNING browser = $2");
@@ -122,8 +123,8 @@ pub(super) async fn take(db: &Db<'_>, digest: &[u8; 32], browser: &[u8; 32]) -> 
     Ok(taken.unwrap_or(false))
 }
 
-/// Gives the page to a phone, unless it moved since `moves` was read, no browser has it, or its session takes no
-/// answer.
+/// Hands the page over to a phone, unless it moved since `moves` was read, no browser has it, or
+/// its session no longer takes an answer.
 pub(super) async fn hand_over(
     db: &Db<'_>,
     digest: &[u8; 32],
@@ -138,8 +139,8 @@ pub(super) async fn hand_over(
     Ok(changed == 1)
 }
 
-/// Gives it back to the browser that had it, unless it moved since `moves` was read, has the note `unless`, or its
-/// session takes no answer.
+/// Returns the page to the browser that had it, unless it moved since `moves` was read, has the
+/// note `unless`, or its session no longer takes an answer.
 pub(super) async fn bring_back(
     db: &Db<'_>,
     digest: &[u8; 32],
@@ -162,7 +163,7 @@ pub(super) async fn note(db: &Db<'_>, digest: &[u8; 32], note: &str) -> Done<()>
     db.run(sql, &[&digest.as_slice(), &note, &NOTES]).await.map(drop)
 }
 
-/// How a client is shown to people.
+/// The name, logo and links that people see of a client.
 pub(super) async fn face(db: &Db<'_>, client_id: &str) -> Done<Option<Face>> {
     let sql = sql("SELECT name, logo IS NOT NULL, accent, privacy_url, help_url FROM clients \
                    WHERE id = $1");
@@ -178,7 +179,7 @@ pub(super) async fn face(db: &Db<'_>, client_id: &str) -> Done<Option<Face>> {
     db.one(sql, &[&client_id], read).await
 }
 
-/// Its logo, if it has one.
+/// The logo of a client, if it has one.
 pub(super) async fn logo(db: &Db<'_>, client_id: &str) -> Done<Option<Picture>> {
     let sql = sql("SELECT logo_type, logo FROM clients WHERE id = $1 \
                    AND logo IS NOT NULL AND logo_type IS NOT NULL");

@@ -6,7 +6,7 @@ use tokio_postgres::types::ToSql;
 
 use super::failure::Done;
 
-/// What stands for the parameters of a statement.
+/// The parameter values of a statement.
 pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// All rows.
@@ -19,7 +19,7 @@ pub(crate) async fn rows(
     Ok(on.query(&statement, parameters).await?)
 }
 
-/// The one row that there may be.
+/// The row, if there is one.
 pub(crate) async fn row(
     on: &impl GenericClient,
     sql: &str,
@@ -29,7 +29,7 @@ pub(crate) async fn row(
     Ok(on.query_opt(&statement, parameters).await?)
 }
 
-/// How many rows were changed.
+/// Executes a statement. Returns how many rows were changed.
 pub(crate) async fn execute(
     on: &impl GenericClient,
     sql: &str,
@@ -39,8 +39,8 @@ pub(crate) async fn execute(
     Ok(on.execute(&statement, parameters).await?)
 }
 
-/// Prepares statements that wait for locks and are sent without waiting for one another's answers: only
-/// what is prepared goes in the order in which it is asked for.
+/// Prepares statements that wait for locks and are sent together. Only prepared statements run in
+/// the order in which they are sent.
 pub(crate) async fn prepare(on: &impl GenericClient, statements: &[&str]) -> Done<()> {
     for sql in statements {
         on.prepare_cached(sql).await?;

@@ -1,4 +1,4 @@
-//! Sessions in the form that is stored, whatever stores them.
+//! Sessions in the form in which either database stores them.
 
 use idgate_core::shell::Phase;
 use idgate_core::{Effect, Reason, Session, Transition, UnixMillis};
@@ -14,7 +14,7 @@ use crate::types::{Beside, StoreError};
 use crate::{claims, session_keys};
 use idgate_base::spans::{Stage, stage};
 
-/// A transition in the form that is stored; made outside the writing thread.
+/// A transition in its stored form, prepared outside the writing thread.
 pub(super) struct Prepared {
     pub(super) session: Session,
     pub(super) from: u64,
@@ -22,15 +22,15 @@ pub(super) struct Prepared {
     pub(super) record: Vec<u8>,
     pub(super) processing_us: Option<u64>,
     pub(super) result: Option<(UnixMillis, Vec<u8>)>,
-    /// When it settles.
+    /// Set if the session settles.
     pub(super) notice: Option<Notice>,
-    /// The sealed key of the session, when it was just made and has one.
+    /// The sealed key of a new session that has one.
     pub(super) key: Option<Vec<u8>>,
-    /// Its page, when it was just made and has one.
+    /// The page of a new session that has one.
     pub(super) page: Option<SealedPage>,
-    /// The span that makes it, when it is just made and that is recorded.
+    /// The span that creates the session, if it is recorded.
     pub(super) parent_span: Option<String>,
-    /// The sealed report on the answer that it refuses.
+    /// The sealed report on the answer that this transition rejects.
     pub(super) report: Option<Vec<u8>>,
 }
 
@@ -49,13 +49,13 @@ impl Prepared {
         processing_us: Option<u64>,
     ) -> Result<Self, StoreError> {
         let mut session = transition.session;
-        // It is found again by when the settlement says that it ends.
+        // The result's row is found by the end time in the settlement.
         let ends = session.settlement().and_then(|ended| ended.redact_at());
         let result = match session.take_result().zip(ends) {
             Some((result, ends)) => Some((ends, claims::seal(sealer, &session, &result)?)),
             None => None,
         };
-        // Stored once, with the new session; no transition changes it.
+        // The key is stored once, with the new session. No transition changes it.
         let key = session.take_encryption_key().filter(|_| transition.from.0 == 0);
         let key = key.map(|key| session_keys::seal(sealer, &session, &key)).transpose()?;
         let record = sealer.seal(place(&session), &session.to_bytes())?;
@@ -76,7 +76,7 @@ impl Prepared {
         })
     }
 
-    /// The same with what is stored beside a new session.
+    /// Adds the rows that belong to a new session.
     pub(super) fn with(mut self, sealer: &Sealer, beside: &Beside) -> Result<Self, StoreError> {
         let page = beside.page.as_ref();
         let sealed = page.map(|page| SealedPage::new(sealer, &self.session, page));
@@ -87,8 +87,8 @@ impl Prepared {
 }
 
 impl Prepared {
-    /// Whether a wallet's answer or a person brought it about, a hold included: neither counts for a client that is
-    /// revoked.
+    /// Whether a wallet's answer or a person caused it, including a hold. Neither counts for a
+    /// revoked client.
     pub(super) fn is_answer(&self) -> bool {
         match self.session.phase() {
             Phase::Created | Phase::Pending | Phase::Expired { .. } => false,
@@ -98,7 +98,7 @@ impl Prepared {
     }
 }
 
-/// What is added to the column `events`.
+/// The events to append to the column `events`.
 fn events(effects: &[Effect]) -> String {
     let event = |effect: &Effect| match effect {
         Effect::PublishStatus { status, reason, wallet_error, occurred_at } => {
@@ -116,7 +116,7 @@ fn events(effects: &[Effect]) -> String {
     effects.iter().filter_map(event).collect()
 }
 
-/// Where the record of a session stands.
+/// The seal's place of a session record.
 fn place(session: &Session) -> Place<'_> {
     place_of(session.id().as_str(), session.tenant().as_str())
 }
@@ -125,7 +125,7 @@ pub(super) const fn place_of<'a>(session_id: &'a str, client_id: &'a str) -> Pla
     Place { purpose: "sessions", object: session_id, client: client_id }
 }
 
-/// What of a row says whose session it is.
+/// A record, and the columns that identify its session.
 pub(super) struct Stored {
     pub(super) id: String,
     pub(super) client_id: String,
@@ -139,21 +139,21 @@ impl Stored {
         Self::at(row, 0)
     }
 
-    /// The same where the columns begin at `first`.
+    /// The same for columns that begin at `first`.
     pub(super) fn at(row: &Row<'_>, first: usize) -> Done<Self> {
         let at = |column: usize| first.saturating_add(column);
         let (id, client_id) = (row.get(at(0))?, row.get(at(1))?);
         Ok(Self { id, client_id, livemode: row.get(at(2))?, record: row.get(at(3))? })
     }
 
-    /// The session, if the record is the one of this row: not another session's, client's or mode's.
+    /// The session, if the record belongs to this row and not to another session, client or mode.
     pub(super) fn open(&self, sealer: &Sealer) -> Result<Session, StoreError> {
         let record = sealer.open(place_of(&self.id, &self.client_id), &self.record);
         let record = record.map_err(|error| self.unreadable(&error))?;
         self.parse(&record)
     }
 
-    /// The session that an opened record describes, if it is the one of this row.
+    /// Parses an opened record, if it belongs to this row.
     pub(super) fn parse(&self, record: &[u8]) -> Result<Session, StoreError> {
         let session = Session::from_bytes(record).map_err(|error| self.unreadable(&error))?;
         let same = session.id().as_str() == self.id

@@ -1,5 +1,5 @@
-//! How much of everything a client may have at a time (decisions 25). Counting is one row's work,
-//! however many sessions are open: it is kept with them.
+//! The limits per client (decisions 25). The number of open sessions is kept in one row, so
+//! counting costs the same however many there are.
 
 use idgate_core::{Session, UnixMillis};
 
@@ -7,7 +7,7 @@ use super::db::{Db, Sql, Values, sql};
 use super::failure::Done;
 use super::sql::{millis, number};
 
-/// The limits of a client to which the operator gave none of its own.
+/// The limits of a client for which the operator set none.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Quotas {
     /// Keys that are neither revoked nor expired.
@@ -40,7 +40,8 @@ impl Quotas {
         Ok(db.one(sql, values, |row| row.get(0)).await?.unwrap_or(false))
     }
 
-    /// Counts `more` open sessions of the client of `session`; `false`: it may not have so many.
+    /// Adds `more` open sessions to the count of the client of `session`. `false`: that would
+    /// exceed its limit.
     pub(super) async fn open_sessions(
         self,
         db: &Db<'_>,
@@ -59,11 +60,11 @@ impl Quotas {
     }
 }
 
-/// Counts open sessions of a client less.
+/// Subtracts open sessions from a client's count.
 pub(super) const CLOSE_SESSIONS: Sql =
     sql("UPDATE open_sessions SET count = {greatest|max}(count - $2, 0) WHERE client_id = $1");
 
-/// Counts so many open sessions less.
+/// Subtracts this many open sessions.
 pub(super) async fn close_sessions(db: &Db<'_>, client_id: &str, count: usize) -> Done<()> {
     if count > 0 {
         db.run(CLOSE_SESSIONS, &[&client_id, &number(count)]).await?;
@@ -71,10 +72,10 @@ pub(super) async fn close_sessions(db: &Db<'_>, client_id: &str, count: usize) -
     Ok(())
 }
 
-/// A quota that the operator gives one client; `None`: the usual one.
+/// Quotas that the operator sets for one client. `None`: the default.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct OwnQuotas {
-    /// Live keys.
+    /// Active keys.
     pub keys: Option<u64>,
     /// Open sessions.
     pub open_sessions: Option<u64>,

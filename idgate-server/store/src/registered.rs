@@ -1,4 +1,5 @@
-//! Registration certificates: whether they go with the certificates that sign, and how long they last.
+//! Checks registration certificates: whether they match the signing certificates, and when they
+//! expire.
 
 use idgate_core::UnixMillis;
 
@@ -11,12 +12,12 @@ use crate::registrations;
 
 const CHECK: &str = "registrations";
 
-/// Looks at the registration certificates of all clients.
+/// Checks the registration certificates of all clients.
 pub(super) async fn look(db: &Db<'_>, now: UnixMillis) -> Done<Vec<Finding>> {
     Ok(judge(&records(db, None).await?, &registrations::read(db).await?, now))
 }
 
-/// What is wrong with them, or will be.
+/// Finds present and upcoming problems with them.
 fn judge(
     records: &[CertificateRecord],
     registrations: &[Registration],
@@ -32,8 +33,8 @@ fn party(registration: &Registration, records: &[CertificateRecord]) -> Option<F
     let signing = CertificateRecord::signing_for(records, &registration.client_id)?;
     registration.is_of_another(&signing.certificate).then(|| {
         let what = format!(
-            "that of {} is of {}, not of the party and service in the certificate that signs, and is \
-             not sent; have one of the two issued anew",
+            "that of {} is for {}, not for the party and service in the certificate that signs, \
+             and is not sent; have one of the two reissued",
             registration.whose(),
             registration.certificate.subject
         );

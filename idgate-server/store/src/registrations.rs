@@ -1,5 +1,6 @@
-//! The stored registration certificates of clients: the default of each client in `registrations`, where programs that
-//! know one alone read it, and the others in `further_registrations`.
+//! The stored registration certificates of clients. The default of each client is in
+//! `registrations`, where older programs that know only one per client read it. The others are in
+//! `further_registrations`.
 
 use idgate_core::{RegistrationCertificate, UnixMillis};
 
@@ -8,7 +9,8 @@ use crate::failure::Done;
 use crate::gateway_key::{Registration, UNNAMED_USE};
 use crate::sql::millis;
 
-/// Those of all clients, each client's default first. One that cannot be read is left out, and the log says so.
+/// The registrations of all clients, each client's default first. One that cannot be parsed is
+/// logged and left out.
 pub(super) async fn read(db: &Db<'_>) -> Done<Vec<Registration>> {
     let sql = sql("SELECT client_id, intended_use, jwt, strict, false AS further, added_at \
                    FROM registrations UNION ALL \
@@ -55,14 +57,14 @@ pub(super) async fn default_name(db: &Db<'_>, client_id: &str) -> Done<Option<St
     db.one(sql, &[&client_id], |row| row.get(0)).await
 }
 
-/// The names of a client's others.
+/// The names of a client's other registrations.
 pub(super) async fn further_names(db: &Db<'_>, client_id: &str) -> Done<Vec<String>> {
     let sql = sql("SELECT intended_use FROM further_registrations WHERE client_id = $1 \
                    ORDER BY added_at, intended_use");
     db.all(sql, &[&client_id], |row| row.get(0)).await
 }
 
-/// One to keep.
+/// A registration to store.
 pub(super) struct Kept<'k> {
     pub(super) client_id: &'k str,
     pub(super) intended_use: &'k str,
@@ -72,8 +74,8 @@ pub(super) struct Kept<'k> {
 }
 
 impl Kept<'_> {
-    /// As the client's default, in place of the one of the same name; another one that was it stays as one of the
-    /// others.
+    /// Stores it as the client's default and replaces one of the same name. The previous default
+    /// stays as one of the others.
     pub(super) async fn as_default(&self, db: &Db<'_>) -> Done<()> {
         let Self { client_id, intended_use, certificate, strict, now } = self;
         let drop =
@@ -95,7 +97,7 @@ impl Kept<'_> {
         Ok(())
     }
 
-    /// As one of the client's others, in place of the one of the same name.
+    /// Stores it as one of the client's others and replaces one of the same name.
     pub(super) async fn as_further(&self, db: &Db<'_>) -> Done<()> {
         let Self { client_id, intended_use, certificate, strict, now } = self;
         let keep = sql(
@@ -109,13 +111,13 @@ impl Kept<'_> {
     }
 }
 
-/// Removes one of a client's others.
+/// Removes one of a client's other registrations.
 pub(super) async fn remove_further(db: &Db<'_>, client_id: &str, name: &str) -> Done<()> {
     let sql = sql("DELETE FROM further_registrations WHERE client_id = $1 AND intended_use = $2");
     db.run(sql, &[&client_id, &name]).await.map(drop)
 }
 
-/// Removes all of a client; says how many those were.
+/// Removes all registrations of a client. Returns how many there were.
 pub(super) async fn forget(db: &Db<'_>, client_id: &str) -> Done<usize> {
     let mut removed = 0_usize;
     for sql in [
@@ -127,7 +129,7 @@ pub(super) async fn forget(db: &Db<'_>, client_id: &str) -> Done<usize> {
     Ok(removed)
 }
 
-/// The name of one to keep: without a given one that of the default, if there is one.
+/// The name for a new registration: the given one, otherwise that of the default, if there is one.
 pub(super) fn name_of<'n>(given: Option<&'n str>, default: Option<&'n str>) -> &'n str {
     given.or(default).unwrap_or(UNNAMED_USE)
 }

@@ -1,9 +1,10 @@
-//! Everything that an instance key protects, value by value, so that another key can take its place:
-//! sealed values are sealed again, and MACs and signatures are made again. A value is replaced only where it
-//! is still the one that was read, page by page, so that a run after an interrupted one finds the rest.
+//! Replaces the instance key in everything that it protects, value by value: sealed values are
+//! sealed again, MACs and signatures are computed again. It works in pages and replaces a value
+//! only if it is unchanged since it was read. A run after an interrupted one finds the rest.
 //!
-//! A page is one use case of both databases. SQLite has no gateway while it is resealed; on PostgreSQL nodes go
-//! on, and the caller looks afterwards whether a node that changed a value sealed it with the new key.
+//! A page is one use case for both databases. SQLite has no running gateway during a reseal. On
+//! PostgreSQL nodes keep running, and the caller checks afterwards whether a node that changed a
+//! value sealed it with the new key.
 
 use super::audit::head::Head;
 use super::audit::heads::{count_message, read_row};
@@ -21,17 +22,17 @@ use crate::seal::{Place, SealedBy, Sealer};
 /// Rows in one transaction.
 pub(super) const PAGE: i64 = 100;
 
-/// The place of a value, by its object and the client of that.
+/// The seal's place of a value, from its object and the object's client.
 pub(super) type PlaceOf = for<'a> fn(&'a str, &'a str) -> Place<'a>;
 
-/// A table with values of one form.
+/// A group of values with the same form.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
     /// Sealed values that both databases keep in the same way.
     Sealed(&'static Kind),
     /// The heads of the chains.
     Heads,
-    /// How many entries there are.
+    /// The number of entries.
     Totals,
     /// Checkpoints.
     Checkpoints,
@@ -39,15 +40,15 @@ pub(super) enum Part {
     Removals,
 }
 
-/// The parts that the audit log has.
+/// The groups of the audit log.
 pub(super) const LOG: [Part; 4] = [Part::Heads, Part::Totals, Part::Checkpoints, Part::Removals];
 
-/// The parts with sealed values.
+/// The groups of sealed values.
 pub(super) fn sealed_parts() -> impl Iterator<Item = Part> {
     SECRETS.iter().chain(&OF_SESSIONS).map(Part::Sealed)
 }
 
-/// Behind which row a page begins: a name, and a number where one name has several rows.
+/// The row before a page: a name, and a number if the name has several rows.
 pub(super) type Last = (String, i64);
 
 /// Before the first row.
@@ -55,7 +56,7 @@ pub(super) const fn beginning() -> Last {
     (String::new(), i64::MIN)
 }
 
-/// One page of a part: says where it ends, unless it is empty.
+/// One page of a group. Returns its end, unless it is empty.
 pub(super) async fn page(
     db: &Db<'_>,
     part: Part,
@@ -71,7 +72,7 @@ pub(super) async fn page(
     }
 }
 
-/// All pages of a part, in the transaction of the caller.
+/// All pages of a group, in the caller's transaction.
 pub(super) async fn pages_of(db: &Db<'_>, part: Part, work: &mut Rekeying<'_>) -> Done<()> {
     let mut last = beginning();
     while let Some(end) = page(db, part, &last, work).await? {
@@ -80,8 +81,8 @@ pub(super) async fn pages_of(db: &Db<'_>, part: Part, work: &mut Rekeying<'_>) -
     Ok(())
 }
 
-/// A kind of row with something sealed. The statements take `$1`, `$2`, `$3`: the last id and how many rows, and
-/// id, new value and old value. They give id, client and sealed value.
+/// A kind of row with a sealed value. The statements take `$1`, `$2`, `$3`: either the last id and
+/// the number of rows, or id, new value and old value. They return id, client and sealed value.
 pub(super) struct Kind {
     select: Sql,
     update: Sql,
@@ -89,7 +90,7 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    /// The rows behind `last`: id, client and sealed value of each.
+    /// The rows after `last`: id, client and sealed value of each.
     pub(super) async fn page(
         &self,
         db: &Db<'_>,
@@ -100,34 +101,34 @@ impl Kind {
     }
 }
 
-/// Whether values are replaced, or counted only.
+/// Whether values are replaced or only counted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Mode {
     Count,
     Replace,
 }
 
-/// The finding for an operator while there are several keys.
+/// The finding for an operator while the store has several keys.
 pub(super) fn judge(found: Resealed) -> Finding {
     let Resealed { current, others, unreadable } = found;
     if others == 0 && unreadable > 0 {
         let what = format!(
-            "{unreadable} values open under none of them, and as long as that is so each of them is asked \
-             for; `idgate doctor --deep` and `idgate audit verify` say which, and a backup has them as \
-             they were"
+            "{unreadable} values cannot be opened with any of them, so all of them are still \
+             required; `idgate doctor --deep` and `idgate audit verify` say which, and a backup \
+             has them as they were"
         );
         return Finding::warning("instance_keys", what);
     }
     if others == 0 {
         let what = format!(
-            "{current} values are sealed under the first of them, none under another; after `idgate keys \
-             reseal` the others are not needed any more"
+            "{current} values are sealed under the first of them, none under another; after \
+             `idgate keys reseal` the others are no longer needed"
         );
         return Finding::good("instance_keys", what);
     }
     let what = format!(
-        "{others} values are still sealed under another key than the first; run `idgate keys reseal` \
-         before you take that away"
+        "{others} values are still sealed under another key than the first; run `idgate keys \
+         reseal` before you remove that one"
     );
     Finding::warning("instance_keys", what)
 }
@@ -145,7 +146,7 @@ impl<'k> Rekeying<'k> {
         Self { sealer, audit, mode, found: Resealed::default() }
     }
 
-    /// Counts a sealed value; the one that is to take its place, if one is.
+    /// Counts a sealed value. Returns its replacement, if it needs one.
     pub(super) fn sealed(
         &mut self,
         place: Place<'_>,
@@ -162,7 +163,7 @@ impl<'k> Rekeying<'k> {
         }
     }
 
-    /// The same of the MAC of a chain's head.
+    /// The same for the MAC of a chain's head.
     fn head(&mut self, head: &Head, genuine: bool, mac: &[u8]) -> Option<Vec<u8>> {
         let anew = head.mac(self.audit);
         if anew == mac {
@@ -174,7 +175,7 @@ impl<'k> Rekeying<'k> {
         }
     }
 
-    /// The same of any other MAC.
+    /// The same for any other MAC.
     fn mac(&mut self, message: &[u8], mac: &[u8]) -> Option<Vec<u8>> {
         let anew = self.audit.mac(message);
         if anew == mac {
@@ -186,7 +187,7 @@ impl<'k> Rekeying<'k> {
         }
     }
 
-    /// The same of a signed checkpoint.
+    /// The same for a signed checkpoint.
     fn checkpoint(&mut self, line: &str) -> Option<String> {
         let Ok(signed) = serde_json::from_str::<SignedCheckpoint>(line) else {
             return self.unreadable();
@@ -198,7 +199,7 @@ impl<'k> Rekeying<'k> {
         }
     }
 
-    /// The same of a signed record of a removal from this client's chain.
+    /// The same for a signed removal record of this client's chain.
     fn removal(&mut self, client_id: &str, line: &str) -> Option<String> {
         let Ok(signed) = serde_json::from_str::<SignedRemoval>(line) else {
             return self.unreadable();
@@ -212,7 +213,7 @@ impl<'k> Rekeying<'k> {
         }
     }
 
-    /// How many rows of a table that every settlement writes are read at a time.
+    /// The page size for a table that every settlement writes to.
     fn locked(&self) -> i64 {
         if self.mode == Mode::Replace { 1 } else { PAGE }
     }
@@ -233,7 +234,7 @@ impl<'k> Rekeying<'k> {
     }
 }
 
-/// Kinds of keys and secrets.
+/// The kinds of keys and secrets.
 pub(super) const SECRETS: [Kind; 5] = [
     Kind {
         select: sql(
@@ -275,7 +276,7 @@ pub(super) const SECRETS: [Kind; 5] = [
     },
 ];
 
-/// Kinds that belong to sessions.
+/// The kinds that belong to sessions.
 const OF_SESSIONS: [Kind; 4] = [
     Kind {
         select: sql("SELECT session_id, client_id, sealed FROM idempotent_answers \
@@ -323,7 +324,8 @@ async fn sealed(
     Ok(rows.into_iter().next_back().map(|(id, ..)| (id, 0)))
 }
 
-/// Every settlement writes a head: to be replaced, one is locked at a time. A count locks none.
+/// Every settlement writes a head. When heads are replaced, one is locked at a time; counting locks
+/// none.
 async fn heads(db: &Db<'_>, last: &str, work: &mut Rekeying<'_>) -> Done<Option<Last>> {
     let select = match work.mode {
         Mode::Replace => {
@@ -347,7 +349,7 @@ async fn heads(db: &Db<'_>, last: &str, work: &mut Rekeying<'_>) -> Done<Option<
     Ok(end)
 }
 
-/// Every settlement writes one of these rows, too.
+/// Every settlement writes one of these rows as well.
 async fn totals(db: &Db<'_>, last: i64, work: &mut Rekeying<'_>) -> Done<Option<Last>> {
     let select = match work.mode {
         Mode::Replace => sql("SELECT {slice|id}, entries, mac FROM {audit_totals|audit_total} \

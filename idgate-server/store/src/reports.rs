@@ -1,4 +1,4 @@
-//! Why answers were refused, as rows: sealed, beside their sessions.
+//! Reports on rejected answers, as rows: sealed, and stored with their sessions.
 
 use idgate_core::shell::Settlement;
 use idgate_core::{Session, SessionId, UnixMillis};
@@ -13,12 +13,12 @@ use crate::seal::{Place, Sealer};
 /// How long a report is kept (decisions 26).
 pub(super) const KEPT_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Where the report on a session stands.
+/// The seal's place of a session's report.
 pub(super) const fn place<'a>(session_id: &'a str, client_id: &'a str) -> Place<'a> {
     Place { purpose: "reports", object: session_id, client: client_id }
 }
 
-/// A report as it is stored, and what it is about.
+/// A stored report and its subject.
 pub(super) struct Sealed {
     session_id: String,
     client_id: String,
@@ -41,7 +41,7 @@ impl Sealed {
 }
 
 impl Prepared {
-    /// With what is kept about the refusal that it stores.
+    /// Adds the report on the rejection that this transition stores.
     pub(super) fn with_report(
         mut self,
         sealer: &Sealer,
@@ -56,7 +56,7 @@ fn seal(sealer: &Sealer, session: &Session, report: &[u8]) -> Result<Vec<u8>, St
     Ok(sealer.seal(place(session.id().as_str(), session.tenant().as_str()), report)?)
 }
 
-/// Stores what is kept about a refusal.
+/// Stores the report on a rejection.
 pub(super) async fn insert(db: &Db<'_>, ended: &Settlement<'_>, sealed: &[u8]) -> Done<()> {
     let sql = sql("INSERT INTO reports (session_id, refused_at, sealed) VALUES ($1, $2, $3)");
     db.run(sql, &[&ended.session.id().as_str(), &millis(ended.at), &sealed]).await.map(drop)
@@ -89,7 +89,7 @@ pub(super) async fn find(
     db.one(sql, &[&id, &since, &client_id, &livemode], Sealed::read).await
 }
 
-/// Removes reports that are too old, at most `limit`.
+/// Removes at most `limit` reports that are too old.
 pub(super) async fn forget(db: &Db<'_>, now: UnixMillis, limit: usize) -> Done<usize> {
     let sql = sql("DELETE FROM reports WHERE session_id IN (SELECT session_id FROM reports \
                    WHERE refused_at <= $1 LIMIT $2 {FOR UPDATE SKIP LOCKED})");

@@ -1,8 +1,8 @@
-//! Whether anything is old is a matter of the clock, and one that was set forward must not take keys,
-//! sessions and the audit log with it. Nothing is removed for its age within a day of a step of the
-//! clock, nor of a start long after the latest audit entry, which may be a clock that was wrong from
-//! the beginning. The day is counted in the database, so that a restart does not end it. And then:
-//! audit entries that are older than they are kept (decisions 25).
+//! Removes audit entries past their retention (decisions 25), and guards every removal by age
+//! against a wrong clock: a clock that was set forward must not remove keys, sessions and the audit
+//! log. Nothing is removed for its age within a day after the clock was set. The same holds after a
+//! start long after the latest audit entry, because the clock may have been wrong from the
+//! beginning. The day is stored in the database, so that a restart does not end it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,26 +13,26 @@ use crate::gateway::Store;
 use crate::types::StoreError;
 use idgate_base::clock::Clock;
 
-/// Entries per commit, and chains per look, so that a backlog leaves the writer to requests.
+/// Entries per commit and chains per run, so that a backlog leaves the writer free for requests.
 const BATCH: usize = 256;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-/// A gateway that writes nothing for longer is rare; to it, waiting for a day is nothing.
+/// Few gateways write nothing for longer than this, and for those a day's delay does not matter.
 const GAP_MS: u64 = 2 * DAY_MS;
 
-/// What one gateway keeps, and for how long it can be told.
+/// The retention of one gateway, and whether it can tell how old something is.
 pub(super) struct Retention {
     store: Arc<Store>,
     clock: Arc<dyn Clock>,
-    /// `None`: audit entries are kept for ever.
+    /// `None`: audit entries are kept without limit.
     kept_ms: Option<u64>,
-    /// A step that is not stored yet.
+    /// A step of the clock that is not stored yet.
     step: Mutex<Option<UnixMillis>>,
     has_begun: AtomicBool,
     was_held: AtomicBool,
 }
 
 impl Retention {
-    /// Audit entries are kept for so many days; 0: for ever.
+    /// Keeps audit entries for `days` days. 0: without limit.
     pub(super) fn new(store: Arc<Store>, clock: Arc<dyn Clock>, days: u64) -> Self {
         Self {
             store,
@@ -44,7 +44,7 @@ impl Retention {
         }
     }
 
-    /// The clock was set. When that cannot be stored now, nothing is removed before it is.
+    /// Notes that the clock was set. If that cannot be stored now, nothing is removed until it is.
     pub(super) async fn note_step(&self) {
         *self.step() = Some(self.clock.wall());
         if let Err(cause) = self.store_step().await {
@@ -52,21 +52,20 @@ impl Retention {
         }
     }
 
-    /// Whether anything may be removed for its age: the clock was not set within a day, as far as
-    /// anybody knows.
+    /// Whether removal by age is allowed: as far as is known, the clock was not set within a day.
     ///
     /// # Errors
-    /// The store failed: then nobody knows.
+    /// The store failed, so it is not known.
     pub(super) async fn can_tell_age(&self) -> Result<bool, StoreError> {
         self.store_step().await?;
         Ok(!self.is_held().await?)
     }
 
-    /// Removes at most a batch of each chain's audit entries that are too old, and says how many.
+    /// Removes at most a batch of each chain's audit entries that are too old. Returns how many.
     ///
     /// # Errors
-    /// The store failed, or a chain was altered: its entries are still there, and those of the
-    /// others are removed all the same.
+    /// The store failed, or a chain was altered. Its entries stay, and those of the other chains
+    /// are removed nevertheless.
     pub(super) async fn remove(&self) -> Result<usize, StoreError> {
         let Some(kept_ms) = self.kept_ms else { return Ok(0) };
         if !self.can_tell_age().await? {
@@ -103,7 +102,7 @@ impl Retention {
             self.has_begun.store(true, Ordering::Relaxed);
         }
         let held = match self.store.removals_held_since().await? {
-            // It was set back since, when nothing ran that could have noticed.
+            // The clock was set back while no gateway was running to notice it.
             Some(since) if since > wall => {
                 self.store.hold_removals(wall).await?;
                 true
@@ -112,7 +111,7 @@ impl Retention {
             None => false,
         };
         if held && !self.was_held.swap(held, Ordering::Relaxed) {
-            tracing::warn!("the clock was set: nothing is removed for its age for a day");
+            tracing::warn!("the clock was set: no data is removed by age for a day");
         }
         self.was_held.store(held, Ordering::Relaxed);
         Ok(held)
@@ -122,7 +121,7 @@ impl Retention {
         let Some(at) = *self.step() else { return Ok(()) };
         self.store.hold_removals(at).await?;
         let mut step = self.step();
-        // Another one may have come meanwhile.
+        // Another step may have happened in between.
         *step = step.filter(|latest| *latest != at);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Sealing at rest under keys derived from the instance key.
+//! Seals stored values with keys derived from the instance key.
 
 pub mod first;
 
@@ -18,17 +18,17 @@ use zeroize::Zeroizing;
 
 use idgate_base::entropy::OsEntropy;
 
-/// The first byte of everything sealed in this way.
+/// The first byte of every sealed value.
 const VERSION: u8 = 2;
-/// Random bytes that take part in deriving the key of one sealing.
+/// Random bytes for the derivation of the key of one sealing.
 const SALT_LEN: usize = 12;
 /// Length of the authentication tag of AES-GCM.
 const TAG_LEN: usize = 16;
-/// How much longer the sealed form is.
+/// How many bytes sealing adds.
 pub const OVERHEAD: usize = 1 + SALT_LEN + NONCE_LEN + TAG_LEN;
 
-/// The secret that protects what the data directory holds: the key that seals, and while another one
-/// takes its place, the keys that only open what was sealed before.
+/// The secret that protects stored data: the key that seals and, while it is being replaced, the
+/// keys that only open what was sealed before.
 #[derive(Clone)]
 pub struct InstanceKey {
     first: Zeroizing<[u8; 32]>,
@@ -36,12 +36,13 @@ pub struct InstanceKey {
 }
 
 impl InstanceKey {
-    /// From base64 of 32 bytes; white space around it is ignored.
+    /// Parses base64 of 32 bytes. Surrounding white space is ignored.
     pub fn parse(text: &str) -> Option<Self> {
         Some(Self { first: bytes_of(text)?, others: Vec::new() })
     }
 
-    /// Several, with commas or white space between them: the first seals, all of them open.
+    /// Parses several keys, separated by commas or white space. The first one seals, and all of
+    /// them open.
     pub fn parse_several(text: &str) -> Option<Self> {
         let words = text.split([',', ' ', '\t', '\r', '\n']).filter(|word| !word.is_empty());
         let mut keys = words.map(bytes_of);
@@ -49,19 +50,19 @@ impl InstanceKey {
         Some(Self { first, others: keys.collect::<Option<_>>()? })
     }
 
-    /// A fresh key.
+    /// A new key.
     pub fn generate() -> Result<Self, EntropyUnavailable> {
         let mut bytes = Zeroizing::new([0; 32]);
         OsEntropy.fill(&mut *bytes)?;
         Ok(Self { first: bytes, others: Vec::new() })
     }
 
-    /// Whether there are keys besides the one that seals.
+    /// Whether there are further keys, which only open.
     pub fn is_several(&self) -> bool {
         !self.others.is_empty()
     }
 
-    /// The key in the file at `path`, which is made with mode 0600 when there is none.
+    /// The key in the file at `path`, which is created with mode 0600 if it does not exist.
     ///
     /// # Errors
     /// The text says what is wrong with the file and what to do.
@@ -78,19 +79,19 @@ impl InstanceKey {
         }
     }
 
-    /// 32 bytes for one purpose, of the key that seals; keys of different purposes tell nothing about
-    /// each other.
+    /// 32 bytes for one purpose, derived from the key that seals. Keys for different purposes
+    /// reveal nothing about each other.
     pub fn derive(&self, purpose: &str) -> Result<Zeroizing<[u8; 32]>, Unsealable> {
         derive(&self.first, purpose)
     }
 
-    /// The same of each key that only opens.
+    /// The same, derived from each key that only opens.
     pub fn derive_others(&self, purpose: &str) -> Result<Vec<Zeroizing<[u8; 32]>>, Unsealable> {
         self.others.iter().map(|key| derive(key, purpose)).collect()
     }
 
-    /// Written to a file of its own name first, then linked: of two processes that start at once,
-    /// both use the key that came first, and a crash leaves no half-written key.
+    /// Writes the key under a temporary name and then links it. If two processes start at the same
+    /// time, both use the key that was first, and a crash leaves no partly written key.
     fn create(path: &Path) -> Result<Self, String> {
         let wrong =
             |error: &dyn fmt::Display| format!("{} cannot be written: {error}", path.display());
@@ -141,7 +142,7 @@ impl fmt::Debug for InstanceKey {
     }
 }
 
-/// Bytes that were not sealed here, under this key, for this place. There is no detail.
+/// The bytes were not sealed here, with this key, for this place. Deliberately without detail.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Unsealable;
 
@@ -153,8 +154,8 @@ impl fmt::Display for Unsealable {
 
 impl std::error::Error for Unsealable {}
 
-/// Nothing was sealed, because the system has no randomness. What was to be stored is as it was, and
-/// can be sealed later.
+/// Nothing was sealed, because the random number generator failed. The stored data is unchanged,
+/// and sealing can be retried.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct NotSealed;
 
@@ -172,21 +173,22 @@ impl From<Unsealable> for NotSealed {
     }
 }
 
-/// What a sealed value is, and whose. It opens in this place only.
+/// The purpose and owner of a sealed value. It can be opened for this place only.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Place<'a> {
-    /// What it is for: a table, or a list.
+    /// The purpose: a table or a list.
     pub purpose: &'a str,
-    /// The object that it belongs to.
+    /// The object that the value belongs to.
     pub object: &'a str,
-    /// The client whose object that is; empty: the gateway's own.
+    /// The client that owns the object. Empty: the gateway itself.
     pub client: &'a str,
 }
 
-/// Seals values for the place they are stored in: AES-256-GCM under a key of their own, derived
-/// (HKDF, RFC 5869) from the instance key, purpose, object and 12 random bytes. With the 12 of the
-/// nonce that makes 24, so that no number of sealings comes near a repetition, neither for an object
-/// nor for the instance. Purpose, object and client are associated data.
+/// Seals values for the place they are stored in, using AES-256-GCM with a separate key per value.
+/// The key is derived (HKDF, RFC 5869) from the instance key, purpose, object and 12 random bytes.
+/// With the 12 bytes of the nonce that makes 24 random bytes, so no number of sealings comes close
+/// to a repetition, neither for an object nor for the instance. Purpose, object and client are
+/// associated data.
 ///
 /// ```text
 /// version 2 | 12 bytes for the key | 12 bytes of nonce | ciphertext | tag
@@ -197,34 +199,34 @@ pub struct Sealer {
     uses: Uses,
 }
 
-/// How often the key that seals was used for values that are stored.
+/// How often the key that seals was used for stored values.
 #[derive(Clone, Debug, Default)]
 pub struct Uses(Arc<AtomicU64>);
 
 impl Uses {
-    /// One more.
+    /// Adds one.
     pub(crate) fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// So far.
+    /// The count so far.
     pub fn so_far(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Which key a value is sealed under.
+/// The key that a value is sealed with.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[allow(clippy::exhaustive_enums)] // there is no third
+#[allow(clippy::exhaustive_enums)] // a third case is impossible
 pub enum SealedBy {
-    /// The one that seals.
+    /// The key that seals.
     First,
-    /// One that only opens.
+    /// A key that only opens.
     Another,
 }
 
 impl Sealer {
-    /// Seals under keys derived from the first of `key`, and opens by those of all.
+    /// Seals with keys derived from the first key in `key`, and opens with those derived from all.
     pub fn new(key: &InstanceKey) -> Result<Self, Unsealable> {
         let purpose = "idgate seal v2";
         let root =
@@ -234,7 +236,7 @@ impl Sealer {
         Ok(Self { first, others: others.iter().map(root).collect(), uses: Uses::default() })
     }
 
-    /// How often it sealed.
+    /// How often this sealer sealed something.
     pub const fn uses(&self) -> &Uses {
         &self.uses
     }
@@ -242,16 +244,16 @@ impl Sealer {
     /// Seals `plain` for its place.
     ///
     /// # Errors
-    /// The system has no randomness.
+    /// The random number generator failed.
     pub fn seal(&self, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>, NotSealed> {
         self.uses.add();
         self.seal_uncounted(place, plain)
     }
 
-    /// The same of a value that only shows which key it is.
+    /// The same for a value that only identifies the key.
     ///
     /// # Errors
-    /// The system has no randomness.
+    /// The random number generator failed.
     pub fn seal_uncounted(&self, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>, NotSealed> {
         let mut drawn = [0; SALT_LEN + NONCE_LEN];
         OsEntropy.fill(&mut drawn).map_err(|_| NotSealed)?;
@@ -271,7 +273,7 @@ impl Sealer {
         Ok(text)
     }
 
-    /// A name for the key that seals, which tells nothing about it.
+    /// A name for the key that seals, which reveals nothing about it.
     ///
     /// # Errors
     /// The cryptographic library failed.
@@ -283,15 +285,15 @@ impl Sealer {
         Ok(first.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Opens what was sealed for this place.
+    /// Opens a value that was sealed for this place.
     ///
     /// # Errors
-    /// Another key, another place, or changed bytes.
+    /// The key or the place is another, or the bytes were changed.
     pub fn open(&self, place: Place<'_>, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Unsealable> {
         self.open_by(place, sealed).map(|(_, plain)| plain)
     }
 
-    /// The same, and under which key it was sealed.
+    /// Like [`Sealer::open`], and returns the key that the value was sealed with.
     ///
     /// # Errors
     /// As [`Sealer::open`].
@@ -316,7 +318,7 @@ impl Sealer {
     }
 }
 
-/// The key of one sealing.
+/// The key for one sealing.
 fn key_of(root: &hkdf::Prk, place: Place<'_>, salt: &[u8]) -> Result<LessSafeKey, Unsealable> {
     let (purpose, object) = (framed(place.purpose), framed(place.object));
     let info: [&[u8]; 3] = [&purpose, &object, salt];
@@ -330,7 +332,7 @@ impl Place<'_> {
     }
 }
 
-/// With its length before it, so that no two lists of texts are alike.
+/// Prefixes the text with its length, so that different lists of texts never give equal bytes.
 fn framed(text: &str) -> Vec<u8> {
     let len = u64::try_from(text.len()).unwrap_or(u64::MAX).to_be_bytes();
     [&len[..], text.as_bytes()].concat()
@@ -372,7 +374,7 @@ mod tests {
     const HERE: Place<'_> = Place { purpose: "sessions", object: "ses_1", client: "cli_1" };
 
     #[test]
-    fn seals_and_opens() {
+    fn a_sealed_value_opens_again() {
         let sealer = sealer();
         let sealed = sealer.seal(HERE, b"secret words").unwrap();
         assert!(!sealed.windows(6).any(|window| window == b"secret"));
@@ -381,7 +383,8 @@ mod tests {
         assert!(sealer.open(HERE, &sealer.seal(HERE, b"").unwrap()).unwrap().is_empty());
     }
 
-    /// 24 random bytes each: the bound of 2^32 sealings under one key is nobody's any more.
+    /// Each sealing has 24 random bytes, so the limit of 2^32 sealings under one key no longer
+    /// applies.
     #[test]
     fn every_sealing_has_a_key_and_a_nonce_of_its_own() {
         let sealer = sealer();
@@ -389,7 +392,7 @@ mod tests {
         let two = sealer.seal(HERE, b"x").unwrap();
         assert_ne!(one[1..13], two[1..13], "the key");
         assert_ne!(one[13..25], two[13..25], "the nonce");
-        // The same nonce under the two keys gives two texts.
+        // The same nonce with the two keys gives different ciphertexts.
         let key = |salt: &[u8]| key_of(&sealer.first, HERE, salt).unwrap();
         let text = |key: LessSafeKey| {
             let mut text = *b"0123456789abcdef";

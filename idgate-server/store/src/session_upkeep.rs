@@ -1,5 +1,5 @@
-//! The gateway's own work on sessions: it finds those whose time is over or whose client is revoked, and removes
-//! settled ones.
+//! The gateway's own work on sessions: it finds sessions that have expired or whose client is
+//! revoked, and removes settled ones.
 
 use idgate_core::{Reason, Session, UnixMillis};
 
@@ -12,18 +12,19 @@ use crate::prepared_session::Stored;
 use crate::seal::Sealer;
 use idgate_base::spans::Parent;
 
-/// How many ways a session can end a node knows of. It says so behind its version and its key; earlier ones say
-/// nothing, and cannot read a session that ended as `client_revoked` or later ones.
+/// How many reasons for the end of a session a node knows. The heartbeat has this number after
+/// version and key. Older nodes do not send it, and cannot read a session that ended for
+/// `client_revoked` or a later reason.
 #[allow(clippy::cast_possible_wrap, reason = "a few dozen")]
 pub(super) const REASONS: i64 = Reason::ALL.len() as i64;
 
-/// How many a node knows of that can read a session that ended as `reason`.
+/// How many reasons a node must know to read a session that ended for `reason`.
 #[allow(clippy::cast_possible_wrap, reason = "a few dozen")]
 fn known_with(reason: Reason) -> i64 {
     Reason::ALL.iter().take_while(|one| **one != reason).count() as i64 + 1
 }
 
-/// Whether every node can read a session that ended as `reason`.
+/// Whether every node can read a session that ended for `reason`.
 pub(super) async fn is_known(db: &Db<'_>, reason: Reason) -> Done<bool> {
     let sql = sql("SELECT {NOT EXISTS (SELECT FROM nodes WHERE beat_at > clock_ms() - $2 \
                    AND coalesce(CAST(nullif(split_part(version, ' ', 3), '') AS bigint), 0) < $1)\
@@ -33,10 +34,10 @@ pub(super) async fn is_known(db: &Db<'_>, reason: Reason) -> Done<bool> {
     Ok(is_known.unwrap_or(false))
 }
 
-/// Sessions, with an error in the place of each that cannot be read.
+/// Sessions. One that cannot be read is an error in its place.
 pub(super) type Readable = Vec<Result<Session, StoreError>>;
 
-/// Open sessions whose time, or whose lease, is over.
+/// Open sessions that have expired, or whose lease has.
 pub(super) async fn due(
     db: &Db<'_>,
     sealer: &Sealer,
@@ -52,7 +53,7 @@ pub(super) async fn due(
 
 /// Open sessions of revoked clients, once every node knows how they end.
 pub(super) async fn of_revoked(db: &Db<'_>, sealer: &Sealer, limit: usize) -> Done<Readable> {
-    // Such clients are few: only where there are any, the open sessions are looked through.
+    // Such clients are few, so open sessions are only searched if there are any.
     let sql = sql("SELECT id, client_id, livemode, record FROM sessions \
                    WHERE settled_at IS NULL AND client_id IN ( \
                        SELECT c.id FROM clients AS c JOIN open_sessions AS o ON o.client_id = c.id \
@@ -70,8 +71,8 @@ pub(super) async fn of_revoked(db: &Db<'_>, sealer: &Sealer, limit: usize) -> Do
     Ok(opened(&found, sealer))
 }
 
-/// Sessions in verification by a process that has ended: on PostgreSQL a node that is gone, on SQLite the one before
-/// this start.
+/// Sessions that a process which has ended was verifying: on PostgreSQL a node that is gone, on
+/// SQLite the process before this one.
 pub(super) async fn abandoned(db: &Db<'_>, sealer: &Sealer) -> Done<Readable> {
     let sql = sql("SELECT id, client_id, livemode, record FROM sessions AS s \
                    WHERE settled_at IS NULL AND lease_until IS NOT NULL \
@@ -81,7 +82,8 @@ pub(super) async fn abandoned(db: &Db<'_>, sealer: &Sealer) -> Done<Readable> {
     Ok(opened(&found, sealer))
 }
 
-/// Removes sessions that settled before `before`, at most `limit`. Their results went long ago.
+/// Removes at most `limit` sessions that settled before `before`. Their results were erased long
+/// ago.
 pub(super) async fn remove_settled(db: &Db<'_>, before: UnixMillis, limit: usize) -> Done<usize> {
     let sql =
         sql("DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE settled_at < $1 \
@@ -89,7 +91,7 @@ pub(super) async fn remove_settled(db: &Db<'_>, before: UnixMillis, limit: usize
     db.run(sql, &[&millis(before), &number(limit)]).await
 }
 
-/// The span that made a session.
+/// The span that created a session.
 pub(super) async fn parent_span(db: &Db<'_>, id: &str) -> Done<Option<Parent>> {
     let sql = sql("SELECT parent_span FROM sessions WHERE id = $1");
     let found = db.one(sql, &[&id], |row| row.get::<Option<String>>(0)).await?;

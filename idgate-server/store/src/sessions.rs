@@ -1,5 +1,5 @@
-//! Sessions as rows: read by wallets and callers, and removed. `sqlite/session_rows.rs` and `postgres/sessions/` store
-//! them and settle them.
+//! Reads and removes sessions as rows, for wallets and for callers. `sqlite/session_rows.rs` and
+//! `postgres/sessions/` store and settle them.
 
 use idgate_core::{Session, UnixMillis};
 
@@ -12,20 +12,21 @@ use crate::prepared_session::Stored;
 use crate::version_numbers::{Numbers, numbers};
 use idgate_base::clock::Moment;
 
-/// Which name of a session a wallet gives.
+/// The kind of name that a wallet gives for a session.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum By {
     /// Its id.
     Id,
-    /// The id of one of its offers that is not its own.
+    /// The id of one of its offers, other than its own id.
     Offer,
 }
 
-/// A caller's session, and the slot of its result where results are in slots.
+/// A session of a caller, and the slot of its result if results are in slots.
 pub(super) type CallersSession = (Stored, Option<i16>);
 
-/// A session unless its client is revoked; with its key while it is open, if the key is in the same database. The
-/// numbers are of the same moment, so that the signer of the session is among the signers in force.
+/// A session unless its client is revoked. While it is open, its key is included if the key is in
+/// the same database. The numbers come from the same snapshot, so the session's signer is among the
+/// signers in force.
 pub(super) async fn find(db: &Db<'_>, env: &Env, by: By, name: &str) -> Done<Option<Session>> {
     let sql = match by {
         By::Id => sql(concat!(
@@ -59,7 +60,7 @@ pub(super) async fn find(db: &Db<'_>, env: &Env, by: By, name: &str) -> Done<Opt
     Ok(Some(session))
 }
 
-/// The session of this id, if it is this caller's.
+/// The session with this id, if it belongs to this caller.
 pub(super) async fn of_caller(
     db: &Db<'_>,
     caller: &Caller,
@@ -71,8 +72,8 @@ pub(super) async fn of_caller(
     db.one(sql, &[&id, &caller.client_id.as_str(), &caller.livemode], read).await
 }
 
-/// Removes the row of a caller's session, and the rows that the database removes with it. Says when the session had
-/// settled, and gives the slot of its result.
+/// Removes the row of a caller's session, with the rows that reference it. Returns when the session
+/// settled, and the slot of its result.
 pub(super) async fn remove(
     db: &Db<'_>,
     caller: &Caller,

@@ -1,5 +1,6 @@
-//! Reads that many ask for at the same time and that say the same to all: made once for those who
-//! asked before it began. Whoever asks later may know of a later change, and waits for the next one.
+//! Reads that many callers request at the same time and that give the same answer to all. One read
+//! serves all callers that asked before it began. Later callers may know of a later change, and
+//! wait for the next read.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::types::StoreError;
 
-/// Those who wait for the next read.
+/// The callers that wait for the next read.
 pub(super) struct SharedReads<T>(Mutex<Vec<Asker<T>>>);
 
 pub(super) type Asker<T> = oneshot::Sender<Result<T, StoreError>>;
@@ -19,15 +20,15 @@ impl<T> Default for SharedReads<T> {
 }
 
 impl<T: Clone> SharedReads<T> {
-    /// Waits with the others; `true`: there is nobody else, so that the read has to be asked for.
+    /// Waits with the others. `true`: the caller is the first, and has to start the read.
     pub(super) fn join(&self, asker: Asker<T>) -> bool {
         let mut askers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         askers.push(asker);
         askers.len() == 1
     }
 
-    /// Reads for all who wait at this moment, if anybody still does. When `read` panics they are
-    /// left without an answer.
+    /// Reads for all callers that are waiting now, if there are any. If `read` panics they get no
+    /// answer.
     pub(super) fn answer(&self, read: impl FnOnce() -> Result<T, StoreError>) {
         let askers = self.leave();
         if askers.iter().all(oneshot::Sender::is_closed) {
@@ -36,16 +37,16 @@ impl<T: Clone> SharedReads<T> {
         tell(askers, &read());
     }
 
-    /// Those who wait, who do so no more.
+    /// Takes the waiting callers out.
     pub(super) fn leave(&self) -> Vec<Asker<T>> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Gives all of them the same outcome.
+/// Sends the same outcome to all of them.
 pub(super) fn tell<T: Clone>(askers: Vec<Asker<T>>, outcome: &Result<T, StoreError>) {
     for asker in askers {
-        // A request that no longer waits needs no answer.
+        // The request may no longer wait.
         let _ = asker.send(outcome.clone());
     }
 }

@@ -1,18 +1,18 @@
 //! Percentiles of any number of values in little memory: a DDSketch (Masson, Rim, Lee, VLDB 2019).
-//! Two sketches merge into the sketch of all their values.
+//! Merging two sketches gives the sketch of all their values.
 
 use std::collections::BTreeMap;
 
-/// A percentile is at most this much off, relative to the value itself. Half of what is promised,
-/// so that rounding to whole numbers stays within it, too.
+/// The maximum relative error of a percentile. It is half of the documented error, so that rounding
+/// to whole numbers stays within that as well.
 const ACCURACY: f64 = 0.005;
 
-/// How often values of each bucket were seen. Bucket 0 holds zeros; bucket n > 0 holds what lies
-/// above `BASE^(n-2)` and up to `BASE^(n-1)`.
+/// The number of values in each bucket. Bucket 0 holds zeros. Bucket n > 0 holds values above
+/// `BASE^(n-2)` and up to `BASE^(n-1)`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Sketch(BTreeMap<u16, u64>);
 
-/// How much wider each bucket is than the one before it.
+/// The width of a bucket relative to the previous one.
 const BASE: f64 = (1.0 + ACCURACY) / (1.0 - ACCURACY);
 
 impl Sketch {
@@ -30,7 +30,7 @@ impl Sketch {
         }
     }
 
-    /// The value that `percent` of all values do not exceed (nearest rank), as a whole number;
+    /// The value that `percent` of all values do not exceed (nearest rank), as a whole number.
     /// `None`: there are no values.
     pub fn percentile(&self, percent: u64) -> Option<u64> {
         let total = self.0.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
@@ -43,8 +43,8 @@ impl Sketch {
         found.map(|(bucket, _)| representative(*bucket))
     }
 
-    /// Its stored form: pairs of bucket and count, each as a variable-length number, the bucket as
-    /// the distance from the one before.
+    /// The stored form: pairs of bucket and count as variable-length numbers. The bucket is given
+    /// as the distance from the previous one.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.0.len().saturating_mul(3));
         let mut last = 0_u16;
@@ -56,7 +56,7 @@ impl Sketch {
         bytes
     }
 
-    /// From its stored form; `None`: it is none.
+    /// Parses the stored form. `None`: the bytes are not valid.
     pub fn from_bytes(mut bytes: &[u8]) -> Option<Self> {
         let mut counts = BTreeMap::new();
         let mut bucket = 0_u16;
@@ -70,12 +70,12 @@ impl Sketch {
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
-// 64 bits need 4438 buckets, and what a double rounds off is far below the accuracy
+// 64 bits need 4438 buckets, and the rounding error of a double is far below the accuracy
 fn bucket(value: u64) -> u16 {
     if value == 0 { 0 } else { ((value as f64).ln() / BASE.ln()).ceil() as u16 + 1 }
 }
 
-/// The value that is as far from both ends of the bucket, relatively.
+/// The value with the same relative distance to both ends of the bucket.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // as above
 fn representative(bucket: u16) -> u64 {
     match bucket.checked_sub(1) {

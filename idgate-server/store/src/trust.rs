@@ -1,4 +1,4 @@
-//! The trust store: entries, their material, and the number that tells a change.
+//! The trust store: entries, their material, and the version number that shows a change.
 
 pub(super) mod entries;
 mod list_taking;
@@ -29,7 +29,7 @@ use crate::cache::Numbered;
 pub struct TrustKey {
     /// The key.
     pub key: PublicKey,
-    /// What credentials name it by.
+    /// The `kid` by which credentials name it.
     pub kid: Option<String>,
     /// Whether it serves test-mode sessions only.
     pub test_only: bool,
@@ -42,7 +42,7 @@ pub struct TrustKey {
 pub struct TrustRecord {
     /// The name that requests use.
     pub issuer_id: String,
-    /// The value given for `iss`; `None`: the name itself when it is a URL or a DID.
+    /// The value given for `iss`. `None`: the name itself if it is a URL or a DID.
     pub iss: Option<String>,
     /// Accepted credential types.
     pub vct: Vec<String>,
@@ -54,17 +54,17 @@ pub struct TrustRecord {
     pub claims: Vec<String>,
     /// ISO 3166-1 alpha-2.
     pub country: Option<String>,
-    /// What to do about revocation.
+    /// The revocation policy.
     pub revocation: RevocationPolicy,
-    /// The treatment of a credential whose status list cannot be had.
+    /// How a credential is treated if its status list cannot be fetched.
     pub on_unknown_revocation: OnUnknownRevocation,
-    /// How many days a status list token without `exp` counts; `None`: the default.
+    /// How many days a status list token without `exp` is valid. `None`: the default.
     pub status_max_age_days: Option<u32>,
-    /// Whether test-mode sessions take an mDL of another issuing country than its signer's.
+    /// Whether test-mode sessions accept an mDL whose issuing country differs from its signer's.
     pub issuing_country_unbound: bool,
-    /// The extended key usages of its document signers; `None`: that of mDL signers.
+    /// The extended key usages of its document signers. `None`: that of mDL signers.
     pub ekus: Option<Vec<Oid>>,
-    /// The extended key usages that it demands of SD-JWT VC issuers; empty: the default rule.
+    /// The extended key usages that it requires of SD-JWT VC issuers. Empty: the default rule.
     pub sd_jwt_ekus: Vec<Oid>,
     /// Its keys, oldest first.
     pub keys: Vec<TrustKey>,
@@ -76,26 +76,26 @@ pub struct TrustRecord {
     pub sd_jwt_roots: Vec<TrustCertificate<TrustAnchor>>,
     /// Its pinned SD-JWT VC issuers, oldest first.
     pub sd_jwt_signers: Vec<TrustCertificate<PinnedSigner>>,
-    /// Where claims of its SD-JWT VCs stand, by claim name.
+    /// The paths of claims in its SD-JWT VCs, by claim name.
     pub claim_paths: Vec<(String, ClaimPath)>,
     /// Whether queries name its roots.
     pub aki: bool,
     /// How many documents a DeviceResponse may have.
     pub device_response_documents: DeviceResponseDocuments,
-    /// The roots below which status lists may be signed, oldest first.
+    /// The roots for signers of status lists, oldest first.
     pub status_roots: Vec<TrustCertificate<TrustAnchor>>,
     /// CRLs of its roots, the newest first.
     pub crls: Vec<TrustCrl>,
-    /// The lists that roots came from.
+    /// The lists that its roots came from.
     pub lists: Vec<TrustList>,
-    /// The European trusted list that it follows.
+    /// The European trusted list that it uses.
     pub trusted_list: Option<TrustedListRecord>,
     /// Whether queries name that list's URL.
     pub etsi_tl: bool,
 }
 
 impl TrustRecord {
-    /// The entry as verification uses it.
+    /// The entry in the form that verification uses.
     pub fn entry(&self) -> TrustEntry {
         let mut entry = TrustEntry::new(IssuerId::new(&*self.issuer_id));
         if self.iss.is_some() {
@@ -132,7 +132,7 @@ impl TrustRecord {
         entry.crls = self.crls.iter().filter_map(|crl| crl.verified.clone().ok()).collect();
         if let Some(listed) = &self.trusted_list {
             if self.iss.is_none() && !self.serves_sd_jwts_itself() {
-                // Whoever the list names may issue, by whatever name.
+                // Any issuer in the list may issue, under any name.
                 entry.iss = None;
             }
             listed.row.feed(&listed.list, &mut entry);
@@ -141,31 +141,31 @@ impl TrustRecord {
         entry
     }
 
-    /// Whether anything can be verified with it, or could be with the next issue of its list.
+    /// Whether it can verify anything, now or with the next issue of its list.
     pub fn has_material(&self) -> bool {
         self.serves_sd_jwts_itself() || self.serves_mdocs() || self.trusted_list.is_some()
     }
 
-    /// Whether anything vouches for SD-JWT VCs.
+    /// Whether it has trust material for SD-JWT VCs.
     pub fn serves_sd_jwts(&self) -> bool {
         let entry = || self.entry();
         self.serves_sd_jwts_itself()
             || (self.trusted_list.is_some() && !entry().sd_jwt_roots.is_empty())
     }
 
-    /// Whether something beside the trusted list vouches for SD-JWT VCs.
+    /// Whether it has trust material for SD-JWT VCs apart from the trusted list.
     fn serves_sd_jwts_itself(&self) -> bool {
         let certificates = !(self.sd_jwt_roots.is_empty() && self.sd_jwt_signers.is_empty());
         certificates || !self.keys.is_empty()
     }
 
-    /// Whether anything vouches for mdocs.
+    /// Whether it has trust material for mdocs.
     pub fn serves_mdocs(&self) -> bool {
         !(self.roots.is_empty() && self.pinned_signers.is_empty())
     }
 }
 
-/// What an operator adds to an entry, or replaces in it. Absent attributes stay as they are.
+/// Additions to an entry, and replacements of its attributes. Absent attributes stay as they are.
 #[derive(Clone, Debug, Default)]
 pub struct TrustChange {
     /// Replaces `iss`.
@@ -182,19 +182,19 @@ pub struct TrustChange {
     pub country: Option<String>,
     /// Replaces the revocation policy.
     pub revocation: Option<RevocationPolicy>,
-    /// Replaces what to do with a credential whose status list cannot be had.
+    /// Replaces how a credential is treated if its status list cannot be fetched.
     pub on_unknown_revocation: Option<OnUnknownRevocation>,
-    /// Replaces the days for which a status list token without `exp` counts.
+    /// Replaces how many days a status list token without `exp` is valid.
     pub status_max_age_days: Option<u32>,
-    /// Replaces whether test-mode sessions take another issuing country than the signer's.
+    /// Replaces whether test-mode sessions accept an issuing country other than the signer's.
     pub issuing_country_unbound: Option<bool>,
-    /// Added; a key that is there already takes its `kid` and mode from here.
+    /// Added. An existing key takes its `kid` and mode from here.
     pub keys: Vec<(PublicKey, Option<String>)>,
     /// Replaces the extended key usages of document signers.
     pub ekus: Option<Vec<Oid>>,
-    /// Replaces the extended key usages of SD-JWT VC issuers; empty: the default rule.
+    /// Replaces the extended key usages of SD-JWT VC issuers. Empty: the default rule.
     pub sd_jwt_ekus: Option<Vec<Oid>>,
-    /// Added, as roots that the operator named.
+    /// Added, as roots from the operator.
     pub roots: Vec<TrustAnchor>,
     /// Added.
     pub pinned_signers: Vec<PinnedSigner>,
@@ -202,7 +202,7 @@ pub struct TrustChange {
     pub sd_jwt_roots: Vec<TrustAnchor>,
     /// Added, for SD-JWT VC only.
     pub sd_jwt_signers: Vec<PinnedSigner>,
-    /// Replaces where claims of SD-JWT VCs stand.
+    /// Replaces the paths of claims in SD-JWT VCs.
     pub claim_paths: Option<Vec<(String, ClaimPath)>>,
     /// Replaces whether queries name the roots.
     pub aki: Option<bool>,
@@ -210,13 +210,14 @@ pub struct TrustChange {
     pub device_response_documents: Option<DeviceResponseDocuments>,
     /// Added, for the signers of status lists only.
     pub status_roots: Vec<TrustAnchor>,
-    /// Added; each must be of a root of the entry.
+    /// Added. Each must be signed by a root of the entry.
     pub crls: Vec<NewCrl>,
-    /// Each replaces the entry's former list of its kind; an older one is refused.
+    /// Each replaces the entry's previous list of its kind. An older list is rejected.
     pub lists: Vec<NewList>,
-    /// Replaces the entry's former trusted list; one that is older than any that was seen is refused.
+    /// Replaces the entry's previous trusted list. A list that is older than any seen before is
+    /// rejected.
     pub trusted_list: Option<NewTrustedList>,
-    /// How the entry takes its trusted list.
+    /// How the entry uses its trusted list.
     pub list_settings: ListSettings,
     /// Replaces whether queries name the trusted list's URL.
     pub etsi_tl: Option<bool>,
@@ -224,17 +225,17 @@ pub struct TrustChange {
     pub test_only: bool,
 }
 
-/// Object identifiers as they are stored.
+/// Object identifiers in their stored form.
 fn dotted(oids: &[Oid]) -> Vec<String> {
     oids.iter().map(Oid::to_string).collect()
 }
 
-/// These entries under their number.
+/// A snapshot of these entries with its version number.
 fn snapshot_of(version: u64, records: &[TrustRecord], pinned_live: bool) -> TrustSnapshot {
     let mut entries: Vec<TrustEntry> = records.iter().map(TrustRecord::entry).collect();
     if !pinned_live {
         let signers = entries.iter_mut().flat_map(|entry| &mut entry.pinned_signers);
-        // A list is a source that is authenticated: who is named there serves live sessions.
+        // A list is an authenticated source: signers from a list serve live sessions.
         let signers = signers.filter(|signer| !signer.is_listed());
         signers.for_each(|signer| signer.test_only = true);
     }

@@ -1,5 +1,6 @@
-//! Keeps the store in step with the clock: stores expiry, erases results that may no longer be read, removes
-//! sessions that are no longer needed. Reads never wait for it: they look at the clock themselves.
+//! Keeps the store in step with the clock: stores expiry, erases results that may no longer be
+//! read, and removes old sessions. Reads never wait for it, because they check the clock
+//! themselves.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,57 +12,58 @@ use crate::gateway::Store;
 use crate::retention::Retention;
 use crate::types::StoreError;
 
-/// Sessions of revoked clients at once (decisions 32).
+/// Sessions of revoked clients per batch (decisions 32).
 const REVOKED_BATCH: usize = 500;
-/// Rows at once, so that a backlog leaves the writer to requests in between.
+/// Rows per batch, so that a backlog leaves the writer free for requests in between.
 pub const BATCH: usize = 256;
 /// How long settled sessions are kept: longer than any notification is retried (decisions 8).
 const SETTLED_RETENTION_MS: u64 = 7 * DAY_MS;
-/// How long a list shows a key that was revoked or that expired (decisions 25).
+/// How long a list shows a revoked or expired key (decisions 25).
 const ENDED_KEY_RETENTION_MS: u64 = 90 * DAY_MS;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// The duties in the store of one gateway. Each is one method, and the caller decides when.
+/// The periodic duties of one gateway's store. Each is a method, and the caller decides when to run
+/// it.
 #[derive(Clone)]
 pub struct Upkeep {
     store: Arc<Store>,
     clock: Arc<dyn Clock>,
     retention: Arc<Retention>,
     steps: Arc<StepWatch>,
-    /// Why the next start would fail, according to the log.
+    /// Why the next start would fail, as the log says.
     next_start: Arc<Mutex<Option<String>>>,
 }
 
 impl Upkeep {
-    /// Of `store`, by `clock`.
+    /// For `store`, by `clock`.
     pub fn new(store: Arc<Store>, clock: Arc<dyn Clock>) -> Self {
         let steps = Arc::new(StepWatch::new(clock.wall()));
         let retention = Arc::new(Retention::new(store.clone(), clock.clone(), 0));
         Self { store, clock, retention, steps, next_start: Arc::default() }
     }
 
-    /// With audit entries kept for so many days; 0: for ever.
+    /// Keeps audit entries for `days` days. 0: without limit.
     #[must_use]
     pub fn keeping_audit(mut self, days: u64) -> Self {
         self.retention = Arc::new(Retention::new(self.store.clone(), self.clock.clone(), days));
         self
     }
 
-    /// Gives verifications back that a killed process left behind, and says how many. To be called
-    /// before any begins.
+    /// Releases verifications that a killed process left behind. Returns how many. Call it before
+    /// any verification begins.
     ///
     /// # Errors
-    /// The store failed; what is not given back is free when its lease is over.
+    /// The store failed. Sessions that were not released become free when their lease ends.
     pub async fn release(&self) -> Result<usize, StoreError> {
         let now = self.clock.now();
         let abandoned = self.store.abandoned_sessions().await?;
         self.commit_all(abandoned, |session| session.released(now)).await
     }
 
-    /// Erases the results that are due, and says how many there were.
+    /// Erases due results. Returns how many there were.
     ///
     /// # Errors
-    /// The store failed; the results are still due.
+    /// The store failed. The results are still due.
     pub async fn purge(&self) -> Result<usize, StoreError> {
         let now = self.clock.now();
         if let Some(by_ms) = self.steps.observe(self.clock.wall()) {
@@ -75,18 +77,18 @@ impl Upkeep {
         self.store.purge_results(now).await
     }
 
-    /// Stores expiries and lost leases that are due, and says how many it tried. One that cannot be
-    /// read or stored holds up none of the others.
+    /// Stores due expiries and lost leases. Returns how many it tried. A session that cannot be
+    /// read or stored does not hold up the others.
     ///
     /// # Errors
-    /// The store failed, for all or for one of them; what is not stored is still due.
+    /// The store failed, for all or for one of them. Sessions that were not stored are still due.
     pub async fn expire(&self) -> Result<usize, StoreError> {
         let now = self.clock.now();
         let due = self.store.due_sessions(now, BATCH).await?;
         self.commit_all(due, |session| overdue(session, now)).await
     }
 
-    /// Ends open sessions of revoked clients, and says how many it tried.
+    /// Ends open sessions of revoked clients. Returns how many it tried.
     ///
     /// # Errors
     /// As [`Upkeep::expire`].
@@ -96,8 +98,8 @@ impl Upkeep {
         self.commit_all(open, |session| session.client_revoked(now)).await
     }
 
-    /// Tells the log when a start with the keys of this gateway would fail from now on, and when it would not any
-    /// more. Says how often it told.
+    /// Logs when a start with this gateway's keys would fail from now on, and when it would work
+    /// again. Returns how often it logged.
     ///
     /// # Errors
     /// The store failed.
@@ -115,7 +117,7 @@ impl Upkeep {
         Ok(1)
     }
 
-    /// Stores what becomes of these sessions, and says how many it tried.
+    /// Stores the transitions of these sessions. Returns how many it tried.
     async fn commit_all(
         &self,
         sessions: Vec<Result<Session, StoreError>>,
@@ -133,8 +135,8 @@ impl Upkeep {
             };
             let Some(transition) = transition else { continue };
             let store = self.store.clone();
-            // All at once, so that they share commits. A lost race means that another task settled
-            // or deleted the session meanwhile: nothing is left to do.
+            // All concurrently, so that they share commits. A lost race means that another task
+            // settled or deleted the session in the meantime, so nothing is left to do.
             commits.spawn(async move { store.commit_own(transition).await.map(drop) });
         }
         let tried = commits.len();
@@ -145,10 +147,10 @@ impl Upkeep {
         outcome.map(|()| tried)
     }
 
-    /// Removes sessions that settled too long ago, and says how many.
+    /// Removes sessions that settled too long ago. Returns how many.
     ///
     /// # Errors
-    /// The store failed; they are still there.
+    /// The store failed. They are still there.
     pub async fn remove(&self) -> Result<usize, StoreError> {
         if !self.retention.can_tell_age().await? {
             return Ok(0);
@@ -157,26 +159,26 @@ impl Upkeep {
         self.store.remove_settled(before, BATCH).await
     }
 
-    /// Removes answers under idempotency keys that are too old, and says how many.
+    /// Removes answers under idempotency keys that are too old. Returns how many.
     ///
     /// # Errors
-    /// The store failed; they are still there.
+    /// The store failed. They are still there.
     pub async fn forget(&self) -> Result<usize, StoreError> {
         self.store.forget_answers(self.clock.now(), BATCH).await
     }
 
-    /// Removes reports on refused answers that are too old, and says how many.
+    /// Removes reports on rejected answers that are too old. Returns how many.
     ///
     /// # Errors
-    /// The store failed; they are still there.
+    /// The store failed. They are still there.
     pub async fn forget_reports(&self) -> Result<usize, StoreError> {
         self.store.forget_reports(self.clock.now(), BATCH).await
     }
 
-    /// Removes keys that ended too long ago, and says how many.
+    /// Removes keys that ended too long ago. Returns how many.
     ///
     /// # Errors
-    /// The store failed; they are still there.
+    /// The store failed. They are still there.
     pub async fn remove_keys(&self) -> Result<usize, StoreError> {
         if !self.retention.can_tell_age().await? {
             return Ok(0);
@@ -185,10 +187,10 @@ impl Upkeep {
         self.store.remove_ended_keys(before, BATCH).await
     }
 
-    /// Erases certificates that were replaced long ago, with their private keys, and says how many.
+    /// Erases certificates that were replaced long ago, with their private keys. Returns how many.
     ///
     /// # Errors
-    /// The store failed; they are still there.
+    /// The store failed. They are still there.
     pub async fn forget_certificates(&self) -> Result<usize, StoreError> {
         if !self.retention.can_tell_age().await? {
             return Ok(0);
@@ -196,19 +198,20 @@ impl Upkeep {
         self.store.forget_certificates(self.clock.now()).await
     }
 
-    /// Erases the private halves of retired signing keys whose last session is over, and says how many.
+    /// Erases the private keys of retired signing keys whose last session has ended. Returns how
+    /// many.
     ///
     /// # Errors
-    /// The store failed; they are still there.
+    /// The store failed. They are still there.
     pub async fn erase_signers(&self) -> Result<usize, StoreError> {
         self.store.erase_signers(self.clock.now()).await
     }
 
-    /// Removes audit entries that are older than they are kept, and says how many.
+    /// Removes audit entries past their retention. Returns how many.
     ///
     /// # Errors
-    /// The store failed, or a chain was altered: its entries are still there, and those of the
-    /// others are removed all the same.
+    /// The store failed, or a chain was altered. Its entries stay, and those of the other chains
+    /// are removed nevertheless.
     pub async fn remove_audit(&self) -> Result<usize, StoreError> {
         self.retention.remove().await
     }

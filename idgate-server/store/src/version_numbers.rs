@@ -1,11 +1,11 @@
-//! What is read rarely and used by every request has a number in the database that grows with each
-//! change. All numbers are read together.
+//! Version numbers of data that every request uses and that changes rarely. Each grows with every
+//! change, and all are read together.
 
 use crate::db::{Db, Row, sql};
 use crate::failure::{Done, Failure};
 use crate::sql::unsigned;
 
-/// The columns of the numbers, for a statement of its own or beside what else a row has.
+/// The columns of the numbers, for a statement of their own or as part of another row.
 macro_rules! numbers {
     () => {
         "(SELECT version FROM trust_version), \
@@ -15,12 +15,12 @@ macro_rules! numbers {
 }
 pub(super) use numbers;
 
-/// The numbers in the database at one moment.
+/// The numbers in one snapshot of the database.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
     /// Counts the changes of the trust store.
     pub(super) trust: u64,
-    /// Goes up with every key that is made and with every private half that is wiped; 0: there is no
+    /// Grows with every key that is created and every private key that is erased. 0: there is no
     /// key.
     pub(super) gateway_keys: u64,
     /// Counts the changes of certificates and registrations.
@@ -31,13 +31,13 @@ impl Numbers {
     /// In the order of the fields.
     pub(super) const TEXT: &str = concat!("SELECT ", numbers!());
 
-    /// Those of now, or of the moment of a transaction.
+    /// The current numbers, or those of the transaction's snapshot.
     pub(super) async fn read(db: &Db<'_>) -> Done<Self> {
         let found = db.one(sql(Self::TEXT), &[], |row| Self::at(row, 0)).await?;
-        found.ok_or_else(|| Failure::failed("the database does not count"))
+        found.ok_or_else(|| Failure::failed("the database returned no count"))
     }
 
-    /// From three columns of a row that begin at `first`.
+    /// The numbers from three columns of a row that begin at `first`.
     pub(super) fn at(row: &Row<'_>, first: usize) -> Done<Self> {
         let number = |more: usize| -> Done<u64> {
             Ok(row.get::<Option<i64>>(first.saturating_add(more))?.map_or(0, unsigned))
@@ -45,7 +45,7 @@ impl Numbers {
         Ok(Self { trust: number(0)?, gateway_keys: number(1)?, certificates: number(2)? })
     }
 
-    /// The later of each.
+    /// The larger of each.
     pub(super) fn max(self, other: Self) -> Self {
         Self {
             trust: self.trust.max(other.trust),

@@ -1,4 +1,4 @@
-//! Tests that are not asynchronous themselves wait for a read here.
+//! Lets tests that are not asynchronous wait for a read.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::thread::Thread;
 
 /// Waits on this thread.
 pub trait Wait: Future + Sized {
-    /// What comes of it.
+    /// The output.
     fn wait(self) -> Self::Output {
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
         let (mut future, mut context) = (pin!(self), Context::from_waker(&waker));

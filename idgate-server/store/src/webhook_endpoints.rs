@@ -1,4 +1,4 @@
-//! Where clients are notified, and with which secrets. A replaced secret signs for one more day.
+//! Webhook endpoints of clients, and their secrets. A replaced secret signs for one more day.
 
 use idgate_core::UnixMillis;
 use idgate_core::shell::webhook::SigningSecret;
@@ -11,10 +11,10 @@ use super::types::{Caller, EndpointRecord, EndpointRequest, HostStatus, StoreErr
 use crate::audit_chain::{AuditEvent, AuditStatus};
 use crate::seal::{Place, Sealer};
 
-/// How long a replaced secret signs beside the new one (decisions 11).
+/// How long a replaced secret signs alongside the new one (decisions 11).
 pub(super) const OVERLAP_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Where one client's notifications go now.
+/// Where one client's notifications go at present.
 pub(super) struct Destination {
     pub(super) url: String,
     pub(super) livemode: bool,
@@ -29,7 +29,7 @@ impl Destination {
     }
 }
 
-/// Where to send at `now`; `None`: the client has no endpoint.
+/// The destination at `now`. `None`: the client has no endpoint.
 pub(super) async fn destination(
     db: &Db<'_>,
     sealer: &Sealer,
@@ -68,7 +68,7 @@ pub(super) async fn read(db: &Db<'_>, caller: &Caller) -> Done<Option<EndpointRe
     db.one(sql, &[&caller.client_id.as_str(), &caller.livemode], read).await
 }
 
-/// Where to send at `now`, and what operators think of the host.
+/// The destination at `now`, and the operators' verdict on its host.
 pub(super) async fn target(
     db: &Db<'_>,
     sealer: &Sealer,
@@ -80,7 +80,7 @@ pub(super) async fn target(
     Ok(found.map(|to| (to.into_target(), record.host_status)))
 }
 
-/// Stores the endpoint that a client asks for, with the secret that it asks for or a fresh one.
+/// Stores the endpoint that a client requests, with the client's secret or a new one.
 pub(super) async fn put(
     db: &Db<'_>,
     sealer: &Sealer,
@@ -132,12 +132,12 @@ async fn hold_if_pending(db: &Db<'_>, client_id: &str) -> Done<()> {
     db.run(sql, &[&client_id]).await.map(drop)
 }
 
-/// The entry that records it.
+/// The audit entry for the change.
 pub(super) fn set_event(caller: &Caller, now: UnixMillis) -> AuditEvent {
     AuditEvent::of_client(AuditStatus::WebhookEndpointSet, now).by(&caller.key_id)
 }
 
-/// The secret that the client was made with.
+/// The secret that the client was created with.
 pub(super) async fn provisioned(
     db: &Db<'_>,
     sealer: &Sealer,
@@ -149,7 +149,8 @@ pub(super) async fn provisioned(
 }
 
 impl EndpointRequest {
-    /// The secret that is in force after `current`; `None`: the one that the client was made with.
+    /// The secret that is in force after `current`. `None`: the one that the client was created
+    /// with.
     pub(super) fn secret_after(&self, current: Option<&SigningSecret>) -> Option<SigningSecret> {
         match (&self.secret, current) {
             (Some(brought), _) => Some(brought.clone()),
@@ -159,7 +160,7 @@ impl EndpointRequest {
     }
 }
 
-/// Where the secrets of a client's endpoint stand.
+/// The seal's place of the secrets of a client's endpoint.
 pub(super) const fn place(client_id: &str) -> Place<'_> {
     Place { purpose: "webhook_endpoints", object: client_id, client: client_id }
 }

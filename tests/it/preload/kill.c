@@ -1,5 +1,5 @@
-/* Kills the process before the write that IDGATE_KILL_AT counts to: whatever was done by then is in
- * the files, or with whom it was sent to, and nothing more. Preloaded before the C library. */
+/* Kills the process before write number IDGATE_KILL_AT: everything written or sent until then has arrived,
+ * and nothing after it. Loaded before the C library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 static void count(int fd) {
     static atomic_long writes;
     const char *at = getenv("IDGATE_KILL_AT");
-    if (fd <= 2 || at == NULL) return; /* what it says to people */
+    if (fd <= 2 || at == NULL) return; /* terminal output does not count */
     if (atomic_fetch_add(&writes, 1) + 1 == atol(at)) kill(getpid(), SIGKILL);
 }
 

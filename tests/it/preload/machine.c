@@ -1,5 +1,5 @@
-/* The clocks and the random source of a process, set by a test while the process runs: see tests/it/src/machine.rs,
- * which writes the page that TEST_MACHINE names. */
+/* Lets a test control the clocks and the random source of a running process. tests/it/src/machine.rs writes the
+ * page that TEST_MACHINE names. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,17 +18,17 @@
 #include <unistd.h>
 
 static volatile struct {
-    int64_t jumped;     /* nanoseconds that all clocks are ahead */
+    int64_t jumped;     /* how far all clocks are ahead, in nanoseconds */
     int64_t frozen;     /* the machine's monotonic time when the clocks were stopped; 0: they run */
-    int64_t set;        /* nanoseconds that the real-time clock alone was set by */
-    int64_t randomless; /* not 0: there is no randomness */
-    int64_t slept;      /* nanoseconds that its threads asked to sleep */
-    int64_t latest;     /* the latest time that a monotonic clock has shown */
+    int64_t set;        /* how far only the real-time clock was set, in nanoseconds */
+    int64_t randomless; /* not 0: random numbers fail */
+    int64_t slept;      /* the total time that its threads asked to sleep, in nanoseconds */
+    int64_t latest;     /* the latest time that a monotonic clock returned */
     int64_t epoch;      /* nanoseconds from the zero of the monotonic clock to that of the real-time clock */
 } *machine;
 
 #define SECOND 1000000000LL
-/* A wait looks at the clock so often. */
+/* How often a wait checks the clock. */
 #define SLICE (5 * SECOND / 1000)
 
 static int64_t in_ns(const struct timespec *at) { return at->tv_sec * SECOND + at->tv_nsec; }
@@ -62,7 +62,7 @@ __attribute__((constructor)) static void begin(void) {
     close(file);
 }
 
-/* What the test has set, as of one moment. */
+/* The test's settings, read consistently. */
 struct stop {
     int64_t jumped, frozen;
 };
@@ -74,8 +74,8 @@ static struct stop look(void) {
     }
 }
 
-/* The latest time that any thread has seen, at least this one: a test that stops the clocks says a time that is over
- * when it has said it. */
+/* This time, or the latest time that any thread has seen, if that is later. When a test stops the clocks, the time at
+ * which they stop may have passed already. */
 static int64_t not_before_latest(int64_t ns) {
     int64_t latest = __atomic_load_n(&machine->latest, __ATOMIC_SEQ_CST);
     while (latest < ns) {
@@ -84,7 +84,7 @@ static int64_t not_before_latest(int64_t ns) {
     return latest;
 }
 
-/* The process's monotonic clock. It never goes back, whenever a thread loses its turn in here. */
+/* The process's monotonic clock. It never goes back, even if a thread is preempted in here. */
 static int64_t own_monotonic_ns(void) {
     if (!machine) return machine_ns(CLOCK_MONOTONIC);
     for (;;) {
@@ -95,7 +95,7 @@ static int64_t own_monotonic_ns(void) {
     }
 }
 
-/* The process's clock, or the machine's where the process has no own: those of CPU time. */
+/* The process's clock, or the machine's for clocks that are not controlled: those of CPU time. */
 static int64_t own_ns(clockid_t clock) {
     if (!machine) return machine_ns(clock);
     switch (clock) {
@@ -134,23 +134,23 @@ time_t time(time_t *at) {
     return seconds;
 }
 
-/* A wait of so long: it is over after that time by the machine's clock, so that stopped clocks let nothing hang, or
- * by the process's own, so that a jump ends it. */
+/* A wait of this length. It ends after that time by the machine's clock, so that nothing hangs on stopped clocks, or
+ * by the process's own clock, so that a jump ends it. */
 struct wait {
     int64_t until, own_until;
 };
 
 static struct wait begin_wait(int64_t ns) {
-    /* On stopped clocks a thread with almost no time left would wait again at once, over and over, and never rest. */
+    /* On stopped clocks a thread with almost no time left would wait again immediately, over and over. */
     int64_t real = machine && machine->frozen && ns > 0 && ns < SLICE ? SLICE : ns;
     return (struct wait){machine_ns(CLOCK_MONOTONIC) + real, own_monotonic_ns() + ns};
 }
 
-/* What is left of it, at most a slice; 0: it is over. */
+/* The rest of the wait, at most a slice. 0: it is over. */
 static int64_t slice_of(const struct wait *wait) {
     int64_t left = wait->until - machine_ns(CLOCK_MONOTONIC), own_left = wait->own_until - own_monotonic_ns();
     if (left <= 0 || own_left <= 0) return 0;
-    /* On stopped clocks what is left passes by a jump alone: however little it is, the wait need not look more often. */
+    /* On stopped clocks the rest passes only by a jump, so the wait need not check more often, however short it is. */
     if (!(machine && machine->frozen) && own_left < left) left = own_left;
     return left < SLICE ? left : SLICE;
 }
@@ -173,7 +173,7 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *length, s
     int64_t ns = in_ns(length);
     if (flags & TIMER_ABSTIME) ns -= own_ns(clock);
     int failed = wait_in_slices(ns);
-    /* Begun again with all of it: nothing here waits and is interrupted often. */
+    /* Starts again with the full time: nothing here waits and is often interrupted. */
     if (failed && left && !(flags & TIMER_ABSTIME)) *left = *length;
     return failed;
 }
@@ -191,7 +191,7 @@ int usleep(useconds_t us) {
     return failed ? -1 : 0;
 }
 
-/* In milliseconds, as epoll and poll count, and not less than what is left. */
+/* In milliseconds, the unit of epoll and poll, rounded up. */
 static int in_ms(int64_t ns) { return (int)((ns + SECOND / 1000 - 1) / (SECOND / 1000)); }
 
 int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout) {
@@ -218,7 +218,7 @@ int poll(struct pollfd *files, nfds_t count, int timeout) {
     }
 }
 
-/* Condition variables and parked threads of Rust wait by the system call itself, with a time of the clock that they
+/* Rust's condition variables and parked threads wait with the system call itself, until a time by the clock that they
  * read. */
 static long wait_for_futex(void *word, int operation, long value, const struct timespec *until, long mask) {
     clockid_t clock = operation & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;

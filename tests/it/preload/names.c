@@ -1,6 +1,6 @@
-/* getaddrinfo by script, to be preloaded: the lines of $IDGATE_NAMES are `name address,address…`, and
- * the n-th question for a name gets its n-th line, or its last. Each question is noted in
- * $IDGATE_NAMES.asked. Names that the script does not have go to the system. */
+/* A scripted getaddrinfo, loaded before the C library. The lines of $IDGATE_NAMES are `name address,address…`, and
+ * the n-th lookup of a name gets its n-th line, or its last one. Each lookup is recorded in
+ * $IDGATE_NAMES.asked. Names that are not in the script go to the system. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <netdb.h>
@@ -14,7 +14,7 @@ typedef int (*getaddrinfo_fn)(const char *, const char *, const struct addrinfo 
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* How often `name` stands in the notes. */
+/* How often `name` was looked up. */
 static int asked(const char *path, const char *name)
 {
     char line[512];
@@ -29,7 +29,7 @@ static int asked(const char *path, const char *name)
     return count;
 }
 
-/* The addresses of the n-th line for `name`, or of the last; 0: there is none. */
+/* The addresses in the n-th line for `name`, or in the last one. 0: the script has none. */
 static int find(const char *path, const char *name, int n, char *addresses, size_t size)
 {
     char line[512];

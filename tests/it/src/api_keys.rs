@@ -1,4 +1,4 @@
-//! A tenant's own keys over HTTP (specification 2, 4, 5; decisions 10).
+//! A tenant manages its own API keys over HTTP (specification 2, 4, 5; decisions 10).
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ use crate::tenant::{Gateway, members, request_for, timestamp};
 const KEYS: &str = "/v1/api-keys";
 const ALL: [&str; 4] = ["session:create", "session:read", "audit:read", "api_keys:manage"];
 
-/// Whoever has this key.
+/// A client that uses this key.
 struct Holder {
     http: Http,
     key: String,
@@ -55,7 +55,7 @@ impl Holder {
         list["api_keys"].as_array().unwrap().clone()
     }
 
-    /// Whether the key opens anything.
+    /// Whether the key is accepted.
     fn is_in(&mut self) -> bool {
         match self.send(Request::get("/v1/sessions/x")).status {
             401 => false,
@@ -81,7 +81,7 @@ fn a_key_is_made_listed_used_and_revoked() {
     assert_eq!((&made["expires_at"], &made["last_used_at"]), (&Value::Null, &Value::Null));
     let (id, value) = (text(&made, "id"), text(&made, "api_key"));
     assert!(id.starts_with("key_") && id.len() == 26 && value.starts_with("sk_test_"));
-    // Newest first; the operator's key has no list of scopes.
+    // Newest first. The operator's key has no list of scopes.
     let list = owner.list();
     let shown =
         ["created_at", "expires_at", "id", "last_used_at", "livemode", "name", "revoked", "scopes"];
@@ -89,7 +89,7 @@ fn a_key_is_made_listed_used_and_revoked() {
     assert_eq!((&list[0]["id"], &list[1]["scopes"]), (&json!(id), &Value::Null));
     assert_eq!((&list[0]["last_used_at"], &list[0]["revoked"]), (&Value::Null, &json!(false)));
     assert!(!json!(list).to_string().contains(&value[8..]));
-    // The use is exact to the request, although it is stored once a minute only.
+    // The time of last use is exact to the request, although it is stored only once a minute.
     let mut holder = Holder::of(&gateway, &value);
     let mut last = 0;
     for _ in 0..3 {
@@ -103,7 +103,7 @@ fn a_key_is_made_listed_used_and_revoked() {
     assert!(!holder.is_in());
     owner.revoke(&id).expect_status(204);
     owner.rotate(&id).expect_error(404, "not_found");
-    // Those that live come first.
+    // Active keys come first.
     let list = owner.list();
     assert_eq!((&list[0]["revoked"], &list[1]["revoked"]), (&json!(false), &json!(true)));
     assert_eq!(list[1]["id"], json!(id));
@@ -129,7 +129,7 @@ fn rotation_keeps_everything_but_the_value() {
     assert!(!old.is_in());
     assert!(Holder::of(&gateway, &text(&rotated, "api_key")).is_in());
     assert_eq!(owner.list().len(), 2);
-    // A key may rotate itself, and one without a list of scopes has no such member.
+    // A key may rotate itself. A key with all scopes has no such member.
     let own = text(&owner.list()[1], "id");
     let rotated = owner.rotate(&own).expect_status(200).json();
     assert_eq!(
@@ -139,13 +139,13 @@ fn rotation_keeps_everything_but_the_value() {
     assert!(!owner.is_in());
     let mut owner = Holder::of(&gateway, &text(&rotated, "api_key"));
     assert!(owner.is_in());
-    // And revoke itself.
+    // It may also revoke itself.
     owner.revoke(&own).expect_status(204);
     assert!(!owner.is_in());
 }
 
 #[test]
-fn a_key_gives_no_more_than_it_has() {
+fn a_key_cannot_create_a_key_with_more_scopes_than_its_own() {
     let gateway = Gateway::start();
     let mut owner = Holder::of(&gateway, &gateway.client.api_key);
     let manager = owner.created(&["api_keys:manage", "session:read"]);
@@ -162,7 +162,7 @@ fn a_key_gives_no_more_than_it_has() {
 }
 
 #[test]
-fn a_wish_that_breaks_a_rule_is_400_with_its_code() {
+fn an_invalid_key_request_is_400_with_its_code() {
     let gateway = Gateway::start();
     let mut owner = Holder::of(&gateway, &gateway.client.api_key);
     for (body, code) in [
@@ -188,7 +188,7 @@ fn a_wish_that_breaks_a_rule_is_400_with_its_code() {
 }
 
 #[test]
-fn an_expired_key_is_no_key() {
+fn an_expired_key_is_rejected() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
     let machine = gateway.installation.machine();
     machine.freeze();
@@ -209,7 +209,7 @@ fn an_expired_key_is_no_key() {
 }
 
 #[test]
-fn a_change_of_a_key_is_in_the_audit_log() {
+fn key_changes_are_in_the_audit_log() {
     let gateway = Gateway::start();
     let mut owner = Holder::of(&gateway, &gateway.client.api_key);
     let made = owner.created(&["session:read"]);
@@ -237,7 +237,7 @@ fn audited(gateway: &Gateway) -> Vec<String> {
 }
 
 #[test]
-fn no_key_that_was_ever_made_stands_in_plain_in_any_file() {
+fn no_api_key_is_in_plaintext_in_any_file() {
     let gateway = Gateway::start();
     let mut owner = Holder::of(&gateway, &gateway.client.api_key);
     let mut values = Vec::new();
@@ -254,10 +254,10 @@ fn no_key_that_was_ever_made_stands_in_plain_in_any_file() {
     assert!(values.iter().all(|value| !log.contains(&value[8..40])), "in the log");
 }
 
-/// Of each of the threads, how many requests begin after the key is gone.
+/// How many requests each thread begins after the key is revoked.
 const LATER: usize = 8;
 
-/// Threads that keep using a key while it is taken away.
+/// Threads that keep using a key while it is revoked.
 fn use_under_load(gateway: &Gateway, key: &str, revoke: impl FnOnce()) {
     let gone = AtomicBool::new(false);
     let before: Mutex<Vec<u16>> = Mutex::default();
@@ -281,7 +281,7 @@ fn use_under_load(gateway: &Gateway, key: &str, revoke: impl FnOnce()) {
                 })
             })
             .collect();
-        // Also where the revocation fails: the threads end then.
+        // The threads must end even if the revocation panics.
         let revoked = catch_unwind(AssertUnwindSafe(|| {
             eventually("requests are under way", || before.lock().unwrap().len() > 50);
             revoke();
@@ -295,7 +295,7 @@ fn use_under_load(gateway: &Gateway, key: &str, revoke: impl FnOnce()) {
 }
 
 #[test]
-fn no_request_that_starts_after_the_204_succeeds() {
+fn no_request_with_a_revoked_key_succeeds_after_the_204() {
     let gateway = Gateway::start();
     let mut owner = Holder::of(&gateway, &gateway.client.api_key);
     let made = owner.created(&["session:create"]);
@@ -303,7 +303,7 @@ fn no_request_that_starts_after_the_204_succeeds() {
     use_under_load(&gateway, &key, || {
         owner.revoke(&id).expect_status(204);
     });
-    // The same for the old value of a key that is rotated.
+    // The same for the old value of a rotated key.
     let made = owner.created(&["session:create"]);
     let (id, key) = (text(&made, "id"), text(&made, "api_key"));
     use_under_load(&gateway, &key, || {
@@ -312,7 +312,7 @@ fn no_request_that_starts_after_the_204_succeeds() {
 }
 
 #[test]
-fn the_operators_revocation_is_in_force_on_the_next_request_under_load() {
+fn an_operators_revocation_applies_to_the_next_request_under_load() {
     let gateway = Gateway::start();
     let key = gateway.client.api_key.clone();
     use_under_load(&gateway, &key, || {

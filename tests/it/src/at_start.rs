@@ -1,5 +1,5 @@
-//! What `serve` and the commands find and say when somebody begins: one rule for base URLs, both
-//! addresses, what is missing, and which data directory it is.
+//! First steps with `serve` and the commands: one rule for base URLs, both addresses in the log,
+//! missing settings, and the choice of the data directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::tenant::{Tenant, request_for, sample_trust};
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// A command in `folder` that nothing but its arguments tells where the data directory is.
+/// A command in `folder` that finds the data directory only by its arguments.
 fn bare(installation: &Installation, folder: &Path, arguments: &[&str]) -> Command {
     let mut command = installation.command(arguments);
     command.env_remove("IDGATE_DATA_DIR").current_dir(folder);
@@ -37,7 +37,7 @@ fn folder(installation: &Installation, name: &str) -> PathBuf {
 }
 
 #[test]
-fn config_check_and_serve_have_one_rule_for_base_urls() {
+fn config_check_and_serve_accept_the_same_base_urls() {
     for (url, is_good) in [
         ("https://gateway.example", true),
         ("https://Gateway.example/", true),
@@ -67,7 +67,7 @@ fn config_check_and_serve_have_one_rule_for_base_urls() {
             assert!(served.stderr.contains("IDGATE_BASE_URL"), "{url}: {served:?}");
         }
     }
-    // The rule is also that of a base URL that is made of the listen address.
+    // The same rule applies to a base URL that is derived from the listen address.
     let mapped = Installation::new().with("IDGATE_LISTEN", "[::ffff:127.0.0.1]:0");
     for command in [&["config", "check"][..], &["serve"]] {
         let output = mapped.run(command);
@@ -77,7 +77,7 @@ fn config_check_and_serve_have_one_rule_for_base_urls() {
 }
 
 #[test]
-fn serve_says_where_it_is_bound_besides_the_base_url() {
+fn serve_logs_its_listen_address_and_base_url() {
     let installation = Installation::new().with("IDGATE_BASE_URL", "https://gw.example");
     let server = installation.serve();
     assert_eq!(server.base_url, "https://gw.example");
@@ -93,7 +93,7 @@ fn serve_says_where_it_is_bound_besides_the_base_url() {
 }
 
 #[test]
-fn serve_names_what_is_missing_and_the_command_for_it() {
+fn serve_names_missing_settings_and_the_command_for_each() {
     let installation = Installation::new();
     let lines = |command: &str| {
         let log = installation.log();
@@ -108,13 +108,13 @@ fn serve_names_what_is_missing_and_the_command_for_it() {
     installation.trust(&sample_trust(), &[]);
     drop(installation.serve());
     assert_eq!((lines(client), lines(trust)), (1, 2), "{}", installation.log());
-    // A client that is revoked is none.
+    // A revoked client does not count.
     installation.run_json(&["client", "revoke", &made.client_id, "--json"]);
     drop(installation.serve());
     assert_eq!((lines(client), lines(trust)), (2, 2), "{}", installation.log());
 }
 
-/// The shipped unit and its settings, on a machine whose root is the installation's folder.
+/// The shipped systemd unit and its settings, on a machine whose root is the installation's folder.
 struct Unit {
     environment: Vec<(String, String)>,
     config: PathBuf,
@@ -160,7 +160,7 @@ fn commands_find_the_directory_of_the_gateway_that_the_unit_runs() {
         let words = arguments(words);
         bare(&installation, at, &words.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    // The service starts in the root directory, an operator works wherever.
+    // The service starts in the root directory; an operator may work anywhere.
     let mut serve = command(Path::new("/"), &["serve"]);
     serve.envs(unit.environment.iter().map(|(name, value)| (name, value)));
     let server = installation.serve_by(serve);
@@ -177,7 +177,7 @@ fn commands_find_the_directory_of_the_gateway_that_the_unit_runs() {
 }
 
 #[test]
-fn a_settings_file_that_names_no_data_directory_makes_none() {
+fn a_settings_file_without_a_data_directory_creates_none() {
     let installation = Installation::new();
     let desk = folder(&installation, "desk");
     let file = installation.file("idgate.toml", "log = \"info\"\n");
@@ -195,7 +195,7 @@ fn a_settings_file_that_names_no_data_directory_makes_none() {
         assert!(error.contains("data_dir") && error.contains(file), "{error}");
         assert_eq!(fs::read_dir(&desk).unwrap().count(), 0, "{words:?}");
     }
-    // Named by flag, environment or file it is made; one that is there is found.
+    // A directory named by flag, environment or file is created; an existing one is found.
     let create = ["client", "create", "shop", "--json", "--config", file];
     let named = run(bare(&installation, &desk, &[&create[..], &["--data-dir", "named"]].concat()));
     assert_eq!(named.code, 0, "{named:?}");
@@ -209,7 +209,7 @@ fn a_settings_file_that_names_no_data_directory_makes_none() {
 }
 
 #[test]
-fn the_first_command_makes_the_directory_that_serve_uses_and_says_so() {
+fn the_first_command_creates_and_names_the_directory_that_serve_uses() {
     let installation = Installation::new();
     let desk = folder(&installation, "desk");
     let made = run(bare(&installation, &desk, &["client", "create", "shop", "--test", "--json"]));
@@ -221,12 +221,12 @@ fn the_first_command_makes_the_directory_that_serve_uses_and_says_so() {
     let server = installation.serve_by(bare(&installation, &desk, &["serve"]));
     let api_key = Client::of(&made.json()).api_key;
     let mut tenant = Tenant { http: Http::new(server.address), api_key };
-    // Nobody is trusted, but the key is known.
+    // No issuer is trusted, but the key is accepted.
     tenant.post_session(&request_for(&["given_name"])).expect_error(400, "unknown_issuer");
 }
 
 #[test]
-fn a_second_client_of_one_name_is_warned_about() {
+fn a_second_client_with_the_same_name_causes_a_warning() {
     let installation = Installation::new();
     let create = |name: &str| {
         let output = installation.run(&["client", "create", name, "--json"]);
@@ -276,7 +276,7 @@ fn settings_are_listed_by_help_settings_and_under_no_command() {
         assert!(!help.stdout.contains("IDGATE_"), "{command:?}: {}", help.stdout);
         assert!(help.stdout.contains("idgate help settings"), "{command:?}: {}", help.stdout);
     }
-    // They are flags all the same.
+    // They work as flags nevertheless.
     let flag = installation.run(&["config", "check", "--log", "debug"]);
     assert!(flag.stdout.contains("IDGATE_LOG = debug  (flag --log)"), "{flag:?}");
 }

@@ -1,4 +1,4 @@
-//! The audit log as tenants read it, and as operators and strangers verify it (decisions 13).
+//! The audit log as tenants read it, and as operators and third parties verify it (decisions 13).
 
 mod http;
 mod operator;
@@ -19,7 +19,7 @@ impl Tenant {
     }
 }
 
-/// One session verified, one refused and one deleted; gives their ids.
+/// One session verified, one rejected and one deleted. Returns their ids.
 fn three_sessions(tenant: &mut Tenant) -> [String; 3] {
     let request = request_for(&["given_name"]);
     let verified = tenant.verified(&request, &wallet_with(&[("given_name", "Sentinel-Q7f3xZ")]));

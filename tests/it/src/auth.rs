@@ -1,4 +1,4 @@
-//! Who may do what: keys, clients, modes (specification 5, decisions 10).
+//! Authentication: keys, clients, modes (specification 5, decisions 10).
 
 use serde_json::json;
 
@@ -24,7 +24,7 @@ impl Clients {
 }
 
 #[test]
-fn keys_and_secrets_have_their_form() {
+fn keys_and_secrets_have_the_documented_format() {
     let Clients { gateway, live, .. } = Clients::start();
     for (client, prefix) in [(&gateway.client, "sk_test_"), (&live, "sk_live_")] {
         let token = client.api_key.strip_prefix(prefix).unwrap_or_default();
@@ -37,19 +37,19 @@ fn keys_and_secrets_have_their_form() {
 }
 
 #[test]
-fn a_revoked_client_is_out_on_its_next_request() {
+fn a_revoked_clients_next_request_is_rejected() {
     let Clients { gateway, other, .. } = Clients::start();
     let mut tenant = gateway.tenant_of(&other);
     let mut bystander = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name"]));
     tenant.get(&created.id).expect_status(200);
     assert_eq!(gateway.installation.run(&["client", "revoke", &other.client_id]).code, 0);
-    // On the connection that was good a moment ago, too.
+    // Even on the connection that was accepted a moment ago.
     tenant.get(&created.id).expect_error(401, "invalid_api_key");
     tenant.post_session(&request_for(&["given_name"])).expect_error(401, "invalid_api_key");
     tenant.delete(&created.id).expect_error(401, "invalid_api_key");
     bystander.create(&request_for(&["given_name"]));
-    // For good: also after a restart.
+    // Permanently: also after a restart.
     let Gateway { server, installation, .. } = gateway;
     server.kill();
     let server = installation.serve();
@@ -58,14 +58,14 @@ fn a_revoked_client_is_out_on_its_next_request() {
 }
 
 #[test]
-fn a_client_made_while_the_server_runs_is_in_force_at_once() {
+fn a_client_created_while_the_server_runs_works_immediately() {
     let gateway = Gateway::start();
     let late = gateway.installation.create_client("late", true);
     gateway.tenant_of(&late).create(&request_for(&["given_name"]));
 }
 
 #[test]
-fn test_and_live_do_not_mix() {
+fn test_and_live_keys_see_only_their_own_mode() {
     let Clients { gateway, live, .. } = Clients::start();
     let (mut in_test, mut in_live) = (gateway.tenant(), gateway.tenant_of(&live));
     let request = request_for(&["given_name"]);
@@ -102,7 +102,7 @@ fn no_secret_stands_in_plain_in_any_file() {
     let open = tenant.create(&request_for(&["given_name"]));
     let mut secrets: Vec<String> = Vec::new();
     for client in [&gateway.client, &live, &other] {
-        // Also without their prefixes.
+        // Also searched for without their prefixes.
         let (key, secret) = (&client.api_key, &client.signing_secret);
         secrets.extend([key.clone(), key[8..].into(), secret.clone(), secret[6..].into()]);
     }
@@ -115,7 +115,7 @@ fn no_secret_stands_in_plain_in_any_file() {
         let files = disk::files_with(&directory, &[secret.into_bytes()]);
         assert!(files.is_empty(), "in plain in {files:?}");
     }
-    // The search does find what is there in plain.
+    // The search does find plaintext.
     let id = gateway.client.client_id.clone().into_bytes();
     assert!(!disk::files_with(&directory, &[id]).is_empty());
 }

@@ -1,5 +1,5 @@
-//! Creations that break a rule: 400 with the exact code, a message that names the field, nothing
-//! stored (specification 2, 8; decisions 4, 17).
+//! Creation requests that break a rule get 400 with the exact code and a message that names the
+//! field. Nothing is stored (specification 2, 8; decisions 4, 17).
 
 mod builder;
 mod table;
@@ -38,7 +38,7 @@ fn bad_creations_are_refused_by_name_and_leave_nothing() {
     }
     assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
     assert_eq!(disk::row_counts(&directory), before);
-    // The counts do move when something is stored.
+    // The counts do change when something is stored.
     tenant.create(&request_for(&["given_name"]));
     assert_ne!(disk::row_counts(&directory), before);
 }

@@ -1,4 +1,4 @@
-//! Wallets that are pages in a browser reach the routes of wallets by their script (decisions 35).
+//! Wallets that run in a browser call the wallet routes by script (decisions 35).
 
 use crate::http::{Request, Response};
 use crate::server::Installation;
@@ -46,7 +46,7 @@ fn a_page_of_a_listed_origin_asks_and_answers() {
         assert_eq!(asked.header("access-control-allow-credentials"), None);
         assert_eq!(asked.header("vary"), Some("origin"));
     }
-    // A refusal is as readable as an answer.
+    // A rejection is as readable as an answer.
     let fetched = http.send(&from(WALLET, Request::get(&*paths(&created)[0])));
     assert_eq!((fetched.status, allowed(&fetched)), (404, Some(WALLET)));
     let answer = answer_request(&created.id, &form(&sample_wallet(), &created));
@@ -69,14 +69,14 @@ fn a_page_from_elsewhere_may_read_nothing() {
         }
         let twice = from(WALLET, preflight("https://evil.example", &path));
         assert_eq!(allowed(&http.send(&twice)), None);
-        // A cache must not give a page the answer to another origin.
+        // A cache must not give a page the answer that was meant for another origin.
         let without = http.send(&Request::get(&*path));
         assert_eq!((allowed(&without), without.header("vary")), (None, Some("origin")));
     }
 }
 
 #[test]
-fn a_star_lets_every_page_in() {
+fn a_star_allows_every_origin() {
     let gateway = gateway("*");
     let created = gateway.tenant().create(&request_for(&["given_name"]));
     let asked = gateway.http().send(&preflight("https://any.example", &paths(&created)[1]));
@@ -98,13 +98,13 @@ fn too_many_preflights_are_429_and_readable() {
     }
     let refused = http.send(&preflight);
     assert_eq!((refused.status, allowed(&refused)), (429, Some(WALLET)));
-    // They take nothing from the wallet, of whichever network.
+    // They take nothing from the wallet's own limit, whatever its network.
     let answer = answer_request(&created.id, &form(&sample_wallet(), &created));
     http.send(&from(WALLET, answer)).expect_status(200);
 }
 
 #[test]
-fn other_routes_and_gateways_without_the_setting_know_nothing_of_it() {
+fn no_cors_headers_on_other_routes_or_without_the_setting() {
     let with = gateway(WALLET);
     let mut http = with.http();
     for path in ["/v1/sessions", "/v1/sessions/ses_1", "/healthz", "/.well-known/jwks.json"] {
@@ -121,7 +121,7 @@ fn other_routes_and_gateways_without_the_setting_know_nothing_of_it() {
 }
 
 #[test]
-fn an_origin_that_no_browser_sends_stops_the_start() {
+fn serve_does_not_start_with_an_invalid_wallet_origin() {
     for bad in ["null", "https://wallet.example/", "https://*.example", "*,https://a.example"] {
         let installation = Installation::new().with("IDGATE_WALLET_ORIGINS", bad);
         let output = installation.run(&["serve"]);

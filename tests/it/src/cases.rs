@@ -1,5 +1,6 @@
-//! The tamper table as data, for whoever is not Rust: trust, a stored session, an answer to it, and
-//! what must come of it. `cases/*.json` has one case for each outcome; the bindings run them all.
+//! The tamper table as data for other languages: trust, a stored session, an answer to it, and the
+//! expected outcome. `cases/*.json` has one case for each outcome, and the bindings run all of
+//! them.
 
 mod iso_mdoc;
 mod mdoc;
@@ -28,7 +29,7 @@ pub fn all() -> impl Iterator<Item = &'static Value> {
     TABLES.iter().flat_map(|(_, cases)| cases.iter())
 }
 
-/// A file of cases: its name, and its cases, which are made once for all tests of a process.
+/// A file of cases: its name and its cases, which are created once per test process.
 pub type Table = (&'static str, LazyLock<Vec<Value>>);
 
 /// Every file.
@@ -43,13 +44,14 @@ pub static TABLES: [Table; 8] = [
     ("openid4vp_sd_jwt_vc", LazyLock::new(openid4vp_sd_jwt_vc)),
 ];
 
-/// The cases of the file of that name.
+/// The cases in the file with that name.
 #[cfg(test)]
 fn cases_of(name: &str) -> &'static [Value] {
     TABLES.iter().find(|table| table.0 == name).map(|table| &**table.1).expect("a file of cases")
 }
 
-/// The inline profile: every good presentation, and every row of the tamper table on the first of them.
+/// Request mode inline: every good presentation, and every row of the tamper table applied to the
+/// first of them.
 pub fn sd_jwt_vc() -> Vec<Value> {
     let good = Base::ALL.map(|base| (format!("good, {base:?}"), Scenario::good(base, NOW_MS)));
     let changed = tamper::rows().into_iter().map(|row| {
@@ -64,7 +66,7 @@ pub fn sd_jwt_vc() -> Vec<Value> {
     .collect()
 }
 
-/// The jar profile: a good answer with each encryption, and every row of its tamper table.
+/// Request mode jar: a good answer with each encryption, and every row of its tamper table.
 pub fn jar() -> Vec<Value> {
     let good = Enc::ALL
         .map(|enc| (format!("good, {}", enc.name()), JarScenario::good(Base::Flat, enc, NOW_MS)));
@@ -80,7 +82,7 @@ pub fn jar() -> Vec<Value> {
     .collect()
 }
 
-/// OpenID4VP 1.0: good answers in each way to ask, every forgery, and what a holder agrees to.
+/// OpenID4VP 1.0: good answers to each request form, every forgery, and transaction data.
 pub fn openid4vp() -> Vec<Value> {
     [openid4vp::all(), transactions::all()].concat()
 }
@@ -100,7 +102,7 @@ pub fn openid4vp_sd_jwt_vc() -> Vec<Value> {
     .collect()
 }
 
-/// Larger ones are not committed.
+/// Larger cases are not committed.
 const MAX_COMMITTED: usize = 16 * 1024;
 
 /// The first small case of each outcome.
@@ -110,7 +112,7 @@ pub fn one_for_each_outcome(cases: &[Value]) -> Vec<Value> {
     for case in cases {
         let expected = case.get("expected").cloned().unwrap_or_default();
         let small = case.to_string().len() <= MAX_COMMITTED;
-        // Good ones differ in their claims.
+        // Good cases differ in their claims.
         if small && !outcomes.contains(&expected) {
             outcomes.push(expected);
             chosen.push(case.clone());
@@ -119,7 +121,7 @@ pub fn one_for_each_outcome(cases: &[Value]) -> Vec<Value> {
     chosen
 }
 
-/// Runs a scenario on the library and writes down what went in and what came out.
+/// Runs a scenario on the library and records input and output.
 fn record(title: &str, library: InProcess, run: impl FnOnce(&mut Recorder) -> Outcome) -> Value {
     let mut recorder = Recorder { library, ..Recorder::default() };
     let outcome = run(&mut recorder);
@@ -136,7 +138,7 @@ fn record(title: &str, library: InProcess, run: impl FnOnce(&mut Recorder) -> Ou
     })
 }
 
-/// The entry of an issuer of SD-JWT VCs.
+/// The entry of an SD-JWT VC issuer.
 fn trusted(trust: &Trust) -> Value {
     let mut entry = json!({
         "issuer_id": trust.issuer_id,
@@ -164,7 +166,7 @@ fn expected(outcome: &Outcome) -> Value {
     }
 }
 
-/// The library, and what it was given.
+/// The library, and the inputs that it received.
 #[derive(Default)]
 struct Recorder {
     library: InProcess,
@@ -219,14 +221,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_committed_cases_are_the_ones_of_the_tables() {
+    fn the_committed_cases_match_the_tables() {
         for (name, cases) in &TABLES {
             is_committed(&format!("{name}.json"), &one_for_each_outcome(cases).into());
         }
     }
 
     #[test]
-    fn the_committed_certificate_is_the_one_of_the_cases() {
+    fn the_committed_certificate_matches_the_cases() {
         is_committed("verifier/certified.json", &ways::certified());
     }
 
@@ -244,9 +246,9 @@ mod tests {
         );
     }
 
-    /// For the bindings, which run all of them.
+    /// For the bindings, which run all cases.
     #[test]
-    fn every_case_is_left_below_the_target_folder() {
+    fn every_case_is_written_to_the_target_folder() {
         let test = std::env::current_exe().unwrap();
         let folder = test.ancestors().nth(3).unwrap().join("cases");
         std::fs::create_dir_all(folder.join("verifier")).unwrap();

@@ -1,5 +1,5 @@
-//! Certificates of the gateway and its clients: asked for, made by a CA that is OpenSSL, imported,
-//! watched.
+//! Certificates of the gateway and its clients: requested, issued by an OpenSSL CA, imported,
+//! monitored.
 
 mod expiry;
 mod intended_use;
@@ -36,12 +36,13 @@ impl Ca {
         ca
     }
 
-    /// The certificate for this request, and behind it the CA's.
+    /// The certificate for this request, followed by the CA's.
     fn chain_for(&self, csr: &str, days: u32) -> PathBuf {
         self.chain(csr, days, "")
     }
 
-    /// The same for a party with this organizationIdentifier, which may have `/OU=` and a service behind it.
+    /// The same for a party with this organizationIdentifier, which may be followed by `/OU=` and a
+    /// service.
     fn chain_of(&self, party: &str, csr: &str) -> PathBuf {
         self.chain(csr, 90, &format!("-subj /C=UT/CN=party/organizationIdentifier={party}"))
     }
@@ -65,7 +66,7 @@ impl Ca {
         std::fs::read(self.path("ca.der")).unwrap()
     }
 
-    /// The DER of the certificate that was made last.
+    /// The DER of the latest certificate.
     fn leaf(&self) -> Vec<u8> {
         self.openssl("x509 -in leaf.pem -outform DER -out leaf.der");
         std::fs::read(self.path("leaf.der")).unwrap()
@@ -106,13 +107,13 @@ fn import(installation: &Installation, chain: &Path, rest: &[&str]) -> Value {
     installation.run_json(&[&import, rest].concat())
 }
 
-/// Asks for a certificate and puts it in force, for so many days.
+/// Requests a certificate and puts it in force for this many days.
 pub(crate) fn certify(installation: &Installation, ca: &Ca, days: u32, rest: &[&str]) -> Value {
     let csr = csr(installation, rest);
     import(installation, &ca.chain_for(csr["csr"].as_str().unwrap(), days), rest)
 }
 
-/// The same of a party with this organizationIdentifier; the command's output.
+/// The same for a party with this organizationIdentifier. Returns the command's output.
 pub(crate) fn certify_party(
     installation: &Installation,
     ca: &Ca,
@@ -151,7 +152,7 @@ fn a_certificate_made_by_openssl_is_put_in_force() {
 }
 
 #[test]
-fn a_renewal_has_a_key_of_its_own_and_replaces_the_one_before() {
+fn a_renewed_certificate_has_a_new_key_and_replaces_the_old_one() {
     let (installation, ca) = (installation(), Ca::new());
     let first = certify(&installation, &ca, 90, &[])["certificate"].clone();
     let chain = std::fs::read(ca.path("chain.pem")).unwrap();
@@ -162,7 +163,7 @@ fn a_renewal_has_a_key_of_its_own_and_replaces_the_one_before() {
     assert_eq!((&listed[0], &listed[1]["in_force"]), (&second, &false.into()));
     assert_eq!(listed[1]["x509_hash"], first["x509_hash"]);
     assert!(listed[1]["replaced_at"].is_string());
-    // Whoever imported the wrong one takes it back.
+    // An operator who imported the wrong one can restore the old one.
     let again = import(&installation, &installation.file("again.pem", chain), &[]);
     assert_eq!(again["certificate"]["x509_hash"], first["x509_hash"]);
     let listed = installation.run_json(&["keys", "list", "--json"])["certificates"].clone();
@@ -192,7 +193,7 @@ fn a_client_has_a_key_and_a_certificate_of_its_own() {
 }
 
 #[test]
-fn what_cannot_serve_is_refused_and_changes_nothing() {
+fn an_unusable_certificate_is_rejected_and_changes_nothing() {
     let (installation, ca) = (installation(), Ca::new());
     let chain = ca.chain_for(csr(&installation, &[])["csr"].as_str().unwrap(), 90);
     let chain = chain.to_str().unwrap();
@@ -256,7 +257,7 @@ fn metrics(installation: &Installation, address: std::net::SocketAddr) -> String
 }
 
 #[test]
-fn x509_san_dns_without_a_host_is_told_at_import() {
+fn importing_x509_san_dns_without_a_host_warns() {
     let installation = Installation::new().with("IDGATE_CLIENT_ID", "x509_san_dns");
     installation.create_client("shop", false);
     let output = certify_party(&installation, &Ca::new(), "VATUT-1", &[]);

@@ -1,4 +1,4 @@
-//! A clock that is set while the real binary runs: see [`crate::machine`].
+//! The clock is set while the real binary runs: see [`crate::machine`].
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
@@ -29,7 +29,7 @@ fn a_clock_set_forward_takes_neither_keys_nor_sessions_nor_audit_entries_also_af
     assert!(server.wait().0.success());
     let server = installation.serve();
     eventually("old entries are looked for", || {
-        installation.log().contains("nothing is removed for its age for a day")
+        installation.log().contains("no data is removed by age for a day")
     });
     let report = installation.run_json(&["audit", "verify", "--json"]);
     assert_eq!((&report["removed"], &report["intact"]), (&0.into(), &true.into()), "{report}");
@@ -64,7 +64,7 @@ fn a_clock_set_back_shows_no_claims_for_longer_and_is_logged_and_counted() {
     let metrics = tenant.http.send(&Request::get("/metrics").bearer(token)).expect_status(200);
     let metrics = String::from_utf8(metrics.body).unwrap();
     assert!(metrics.contains(r#"idgate_clock_steps_total{direction="back"} 1"#), "{metrics}");
-    // And it goes on when the clock is right again.
+    // It resumes when the clock is right again.
     machine.thaw();
     machine.set_clock(0);
     eventually("sessions are made again", || {
@@ -74,7 +74,7 @@ fn a_clock_set_back_shows_no_claims_for_longer_and_is_logged_and_counted() {
 }
 
 #[test]
-fn a_jump_of_time_ends_waits_and_a_stopped_clock_lets_none_end() {
+fn a_clock_jump_ends_waits_and_a_frozen_clock_ends_none() {
     let installation = Installation::new().with_machine();
     let gateway = Gateway::start_on(installation);
     let machine = gateway.installation.machine().clone();
@@ -83,7 +83,7 @@ fn a_jump_of_time_ends_waits_and_a_stopped_clock_lets_none_end() {
     slow.write_all(b"GET /healthz HTTP/1.1\r\n").unwrap();
     let mut tenant = gateway.tenant();
     let before = machine.now_ms();
-    // While the clock does not move the head may stay unfinished; others are answered.
+    // While the clock stands still, the head may stay unfinished; other requests are answered.
     tenant.verified(&request_for(&["given_name"]), &sample_wallet());
     gateway.server.rest();
     machine.jump(Duration::from_secs(9));

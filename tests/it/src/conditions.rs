@@ -1,4 +1,4 @@
-//! What a presentation must meet besides being genuine: filters, and being about one person.
+//! Conditions on a genuine presentation: claim filters, and credentials of the same person.
 
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::tenant::{Gateway, credential, form, now_ms, request_for, sample_wallet};
 
 #[test]
-fn filters_decide_on_the_disclosed_value() {
+fn claim_filters_decide_on_the_disclosed_value() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     for (filter, passes) in [
@@ -34,11 +34,11 @@ fn filters_decide_on_the_disclosed_value() {
 }
 
 #[test]
-fn two_credentials_of_one_person_match() {
+fn two_credentials_of_the_same_person_match() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&pair());
-    // The same person, otherwise spelt.
+    // The same person with another spelling.
     let wallet = wallet_of_two("  MUSTERMANN ");
     let reply = tenant.post_answer(&created.id, &form(&wallet, &created));
     reply.expect_status(200);
@@ -59,7 +59,7 @@ fn two_credentials_of_two_people_do_not_match() {
     tenant.expect_failed(&created, "subject_mismatch");
 }
 
-/// Two credentials that must be about one person.
+/// Two credentials that must belong to the same person.
 fn pair() -> Value {
     json!({
         "credentials": [credential("a", &["nationalities"]), credential("b", &["nickname"])],

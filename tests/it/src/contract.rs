@@ -1,6 +1,6 @@
-//! The interface description, held against every answer that a test receives: its status is
-//! documented, its headers and media type are there, its body has the documented members and no
-//! others.
+//! Compares every answer that a test receives with the OpenAPI description: its status is
+//! documented, its headers and media type are there, and its body has exactly the documented
+//! members.
 
 mod schema;
 
@@ -16,7 +16,7 @@ use crate::tenant::Gateway;
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::load);
 
-/// Refuses an answer that the interface description does not have.
+/// Fails for an answer that the OpenAPI description does not have.
 #[track_caller]
 pub(crate) fn check(method: &str, target: &str, answer: &Response) {
     if let Err(why) = CONTRACT.check(method, target, answer) {
@@ -30,8 +30,8 @@ struct Contract {
 }
 
 impl Contract {
-    /// The description with every object closed: there, a reader must expect more members; here,
-    /// one that is not described is a mistake, but where `x-open` says that there are some.
+    /// The description with every object closed. Clients must expect further members; here an
+    /// undescribed member is a mistake, unless `x-open` says that there are some.
     fn load() -> Self {
         let mut document = serde_json::from_str(openapi::BROWSERS.with_pages.json).unwrap();
         close_objects(&mut document);
@@ -40,7 +40,7 @@ impl Contract {
 
     fn check(&self, method: &str, target: &str, answer: &Response) -> Result<(), String> {
         let path = target.split('?').next().unwrap_or_default();
-        // The answer to a preflight is the Fetch standard's.
+        // The Fetch standard defines the answer to a preflight.
         let is_preflight = answer.header("access-control-allow-methods").is_some();
         if method == "OPTIONS" && answer.status == 204 && is_preflight {
             return Ok(());
@@ -65,10 +65,10 @@ impl Contract {
     fn documented(&self, method: &str, path: &str, status: u16) -> Result<&Value, String> {
         let component = |name: &str| Ok(&self.document["components"]["responses"][name]);
         if [414, 431].contains(&status) {
-            // A head that was not read belongs to no path.
+            // A request whose head was not read belongs to no path.
             return component("BadRequestResponse");
         }
-        // Whoever looks there by mistake is a person.
+        // A browser that ends up there by mistake gets a page.
         let refused =
             if path.starts_with("/v/") { "PageRefusedResponse" } else { "NotFoundResponse" };
         let Some(item) = self.path_item(path) else {
@@ -79,9 +79,9 @@ impl Contract {
                 _ => Err("comes from a path that is not documented".into()),
             };
         };
-        // A path that has GET may still refuse HEAD.
+        // A path with GET may still reject HEAD.
         let method = if method == "HEAD" && status != 405 { "GET" } else { method };
-        // A preflight is limited as its route is.
+        // A preflight shares the rate limit of its route.
         if method == "OPTIONS" && status == 429 && path.starts_with("/v1/oid4vp/") {
             return component("TooManyRequestsResponse");
         }
@@ -98,9 +98,9 @@ impl Contract {
     }
 
     fn path_item(&self, path: &str) -> Option<&Value> {
-        // A path is matched as it was sent.
+        // Paths are matched as sent.
         let items = self.document["paths"].as_object().filter(|_| !path.contains('%'))?;
-        // A path without parameters goes before one with them.
+        // A path without parameters is matched before one with parameters.
         items.get(path).or_else(|| items.iter().find(|(at, _)| leads_to(at, path)).map(|it| it.1))
     }
 
@@ -129,9 +129,9 @@ impl Contract {
     fn check_body(&self, schema: &Value, media_type: &str, body: &[u8]) -> Result<(), String> {
         let value = match media_type {
             "application/json" => serde_json::from_slice(body).map_err(|why| why.to_string())?,
-            // Compared with its source elsewhere.
+            // Another test compares it with its source.
             "application/yaml" => return Ok(()),
-            // A file of the operator's.
+            // A file supplied by the operator.
             "image/png" => return Ok(()),
             _ => String::from_utf8(body.to_vec()).map_err(|why| why.to_string())?.into(),
         };
@@ -143,7 +143,7 @@ impl Contract {
     }
 }
 
-/// Members that are not described are not allowed.
+/// Disallows members that are not described.
 fn close_objects(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -159,7 +159,7 @@ fn close_objects(value: &mut Value) {
     }
 }
 
-/// Whether a path template has this path.
+/// Whether a path template matches this path.
 fn leads_to(template: &str, path: &str) -> bool {
     let (mut wanted, mut have) = (template.split('/'), path.split('/'));
     loop {
@@ -172,7 +172,7 @@ fn leads_to(template: &str, path: &str) -> bool {
     }
 }
 
-/// The member of that name, or else the first.
+/// The member with that name, otherwise the first.
 fn member<'o>(object: &'o Value, name: &'o str) -> Option<(&'o str, &'o Value)> {
     let members = object.as_object()?;
     let first = || members.iter().next().map(|(name, value)| (name.as_str(), value));
@@ -180,7 +180,7 @@ fn member<'o>(object: &'o Value, name: &'o str) -> Option<(&'o str, &'o Value)> 
 }
 
 #[test]
-fn the_description_is_served_in_each_form_and_may_be_kept() {
+fn openapi_is_served_in_each_format_and_is_cacheable() {
     let gateway = Gateway::start();
     let mut http = gateway.http();
     let json = http.send(&Request::get("/api/openapi.json")).expect_status(200);
@@ -200,7 +200,7 @@ fn the_description_is_served_in_each_form_and_may_be_kept() {
 }
 
 #[test]
-fn a_gateway_describes_the_newer_fields_only_where_it_knows_them() {
+fn openapi_lists_newer_fields_only_if_the_gateway_supports_them() {
     let newer = [
         "claim_paths:",
         "profiles:",
@@ -237,7 +237,7 @@ fn a_gateway_describes_the_newer_fields_only_where_it_knows_them() {
 }
 
 #[test]
-fn the_description_has_every_code() {
+fn openapi_has_every_error_code() {
     let enumerated = |name: &str| CONTRACT.document["components"]["schemas"][name]["enum"].clone();
     let errors: Vec<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     let reasons: Vec<_> = Reason::ALL.iter().map(|code| code.as_str()).collect();
@@ -246,7 +246,7 @@ fn the_description_has_every_code() {
 }
 
 #[test]
-fn every_body_in_the_description_has_an_example_and_it_is_valid() {
+fn every_body_in_openapi_has_a_valid_example() {
     let mut checked = 0;
     each_object(&CONTRACT.document, &mut |object| {
         let media_types = object.get("content").and_then(Value::as_object);
@@ -267,7 +267,7 @@ fn every_body_in_the_description_has_an_example_and_it_is_valid() {
 }
 
 #[test]
-fn an_answer_that_is_not_described_is_found() {
+fn an_undocumented_answer_fails_the_contract_check() {
     let answer = |status, body: &Value| {
         let headers = ["content-type: application/json", "x-request-id: req_1", "retry-after: 1"];
         let headers = headers.iter().filter_map(|line| line.split_once(": "));

@@ -1,5 +1,5 @@
-//! `idgate copy`: a gateway moves from its data directory into a database, with everything that it knows,
-//! and goes on there as if nothing had been.
+//! `idgate copy`: a gateway moves from its data directory to a database with all its data, and
+//! continues there.
 
 mod interrupted;
 
@@ -13,7 +13,7 @@ use crate::server::{Client, Installation, Output};
 use crate::stores;
 use crate::tenant::{Created, Gateway, Tenant, form, request_for, sample_trust, sample_wallet};
 
-/// What lists what there is.
+/// The commands that list everything.
 const LISTS: [&[&str]; 9] = [
     &["client", "list"],
     &["client", "key", "list"],
@@ -26,14 +26,14 @@ const LISTS: [&[&str]; 9] = [
     &["audit", "verify"],
 ];
 
-/// A stopped gateway with something of everything.
+/// A stopped gateway with some data of every kind.
 struct Moving {
-    /// On its directory, until it is moved.
+    /// Uses the directory until the copy.
     installation: Installation,
     client: Client,
     verified: String,
     failed: String,
-    /// Answered when it has moved.
+    /// To be answered after the copy.
     open: Created,
     once: String,
 }
@@ -64,7 +64,7 @@ impl Moving {
             assert_eq!(gateway.installation.run(&add).code, 0, "{name}");
         }
         let put = Request::new("PUT", "/v1/webhook-endpoint").bearer(&tenant.api_key);
-        // Nobody is there: notifications wait.
+        // Nothing listens there, so notifications wait.
         let put = put.json(&json!({ "url": "http://127.0.0.1:9/hook" }));
         tenant.http.send(&put).expect_status(200);
         let verified = tenant.verified(&request_for(&["given_name"]), &sample_wallet()).id;
@@ -80,7 +80,7 @@ impl Moving {
             command.env("OID4VP_REQUEST_MODE", "jar");
             command
         });
-        // Its answer is encrypted to a key of its own.
+        // Its answer is encrypted to its own key.
         let mut tenant = Tenant::at(&server, &client.api_key);
         tenant.create(&request_for(&["given_name"]));
         server.stop();
@@ -99,7 +99,7 @@ impl Moving {
         LISTS.iter().map(list).collect()
     }
 
-    /// From here on commands are about the database.
+    /// From here on commands use the database.
     fn enter(&mut self, database: &str) {
         self.installation.set("IDGATE_DATABASE_URL", database);
     }
@@ -112,7 +112,7 @@ impl Moving {
         self.installation.run(&["copy", "--from", &self.from(), "--json"])
     }
 
-    /// Everything is there, before anything is done with it.
+    /// All data is there before the gateway starts.
     #[track_caller]
     fn expect_same(&self, listed: &[Value]) {
         for (now, before) in self.listed().iter().zip(listed) {
@@ -122,7 +122,7 @@ impl Moving {
         assert_eq!(doctor.code, 0, "{doctor:?}");
     }
 
-    /// The gateway goes on in the database.
+    /// The gateway continues in the database.
     #[track_caller]
     fn expect_moved(&self) {
         let server = self.installation.serve();
@@ -133,7 +133,7 @@ impl Moving {
         let session = tenant.read(&self.open.id);
         assert_eq!(session["claims"]["pid"]["given_name"], "Erika", "{session}");
         assert_eq!(tenant.once(), self.once, "the sealed answer");
-        // What numbers rows goes on behind those that were copied.
+        // Sequences continue after the copied rows.
         self.installation.create_client("after", true);
         tenant.verified(&request_for(&["given_name"]), &sample_wallet());
         let intact = self.installation.run(&["audit", "verify"]);
@@ -198,7 +198,7 @@ fn only_a_stopped_and_whole_directory_is_copied_with_its_own_key() {
     expect_refused(&moving.copy(), 1, "newer than this program");
     change(&format!("DELETE FROM schema_migrations WHERE number = {newest}; DROP TABLE kept"));
     change("UPDATE audit_entries SET fields = replace(fields, 'CREATED', 'DELETED') WHERE seq = 1");
-    expect_refused(&moving.copy(), 3, "the audit log of the data directory is not as it was");
+    expect_refused(&moving.copy(), 3, "the audit log of the data directory was altered");
     assert_eq!(moving.installation.run_json(&["client", "list", "--json"])["clients"], json!([]));
 }
 
@@ -227,7 +227,7 @@ fn only_an_empty_database_of_this_schema_takes_a_copy() {
     server.stop();
 }
 
-/// What a gateway leaves that is killed between the commits of its two files.
+/// The state that a gateway leaves when it is killed between the commits of its two files.
 #[test]
 fn what_a_killed_gateway_left_between_two_commits_stays_behind() {
     let Some(cluster) = stores::cluster() else { return };
@@ -255,9 +255,9 @@ fn what_a_killed_gateway_left_between_two_commits_stays_behind() {
     moving.expect_moved();
 }
 
-/// A name that a client gave a key could have one once.
+/// Older versions accepted NUL in the name of a key.
 #[test]
-fn the_name_of_a_key_is_copied_without_its_nul() {
+fn a_key_name_with_nul_is_copied_without_it() {
     let Some(database) = stores::migrated() else { return };
     let mut installation = Installation::in_directory();
     installation.set("IDGATE_INSTANCE_KEY", stores::KEY);
@@ -284,6 +284,6 @@ fn a_directory_with_a_value_that_no_key_opens_is_refused_by_that_name() {
     moving.enter(&database);
     expect_refused(&moving.copy(), 3, "1 values of the data directory do not open");
     expect_refused(&moving.copy(), 3, "`idgate doctor --deep`");
-    // Nothing was begun.
+    // Nothing was written.
     assert_eq!(moving.installation.run_json(&["client", "list", "--json"])["clients"], json!([]));
 }

@@ -1,4 +1,5 @@
-//! Killed at a random instant under load, the server comes back with everything it acknowledged.
+//! The server is killed at random times under load, and comes back with everything that it
+//! acknowledged.
 
 use std::sync::Mutex;
 use std::thread;
@@ -19,7 +20,7 @@ const CLIENTS: usize = 4;
 /// Claims can be read for 30 s, which begin after the answer was sent.
 const SURELY_READABLE_MS: u64 = 29_000;
 
-/// What the clients of one installation know.
+/// The state that the clients of one installation know.
 #[derive(Default)]
 struct Journal(Mutex<Vec<Entry>>);
 
@@ -31,7 +32,7 @@ struct Entry {
     sent_ms: u64,
 }
 
-/// The last acknowledged state of a session, and whether a request after it went unanswered.
+/// The last acknowledged state of a session, and whether a later request was not answered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Known {
     Created,
@@ -56,10 +57,10 @@ fn a_killed_server_loses_nothing_that_it_acknowledged() {
     });
 }
 
-/// Who answers, in either profile.
+/// The wallet, in either request mode.
 struct Holder {
     wallet: Wallet,
-    /// What signed requests are verified with; `None`: they are not signed.
+    /// The document that signed requests are verified with. `None`: they are not signed.
     did: Option<Value>,
 }
 
@@ -76,7 +77,7 @@ impl Holder {
     }
 }
 
-/// Rounds of load, kill, restart and check on one installation; gives the number of sessions.
+/// Rounds of load, kill, restart and check on one installation. Returns the number of sessions.
 fn lane(rounds: usize, mode: &str, mut random: Random) -> usize {
     let gateway =
         Gateway::start_on(Installation::at_one_address().with("OID4VP_REQUEST_MODE", mode));
@@ -103,7 +104,7 @@ fn lane(rounds: usize, mode: &str, mut random: Random) -> usize {
     entries.len()
 }
 
-/// Kills the server once so many sessions were made, whatever it is doing then.
+/// Kills the server after this many sessions, whatever it is doing then.
 fn load_until_killed(
     server: Server,
     client: &Client,
@@ -127,7 +128,7 @@ fn load_until_killed(
     });
 }
 
-/// Creates a session, answers most, deletes some; notes what is acknowledged.
+/// Creates a session, answers most of them, deletes some, and notes what was acknowledged.
 fn one_session(
     http: &mut Http,
     client: &Client,
@@ -155,7 +156,8 @@ fn one_session(
     Ok(())
 }
 
-/// The session is as it was acknowledged, or as the request under way made it, and not in between.
+/// Checks that the session is in the acknowledged state, or in that after the unanswered request,
+/// and in no other.
 fn check(entry: &mut Entry, tenant: &mut Tenant, holder: &Holder, when: &str) {
     let response = tenant.get(&entry.created.id);
     if response.status == 404 {
@@ -180,13 +182,13 @@ fn check(entry: &mut Entry, tenant: &mut Tenant, holder: &Holder, when: &str) {
         }
         _ => panic!("{when}: {entry:?} became {session}"),
     }
-    // An unacknowledged deletion came to nothing.
+    // An unacknowledged deletion was not stored.
     entry.known = Known::Verified;
 }
 
 fn check_result(session: &Value, entry: &Entry, when: &str) {
     let claims = json!({ "pid": { "family_name": "Mustermann", "given_name": "Erika" } });
-    // Also when a deletion was under way: a session is whole or gone.
+    // Also during an unacknowledged deletion: a session is either complete or gone.
     if now_ms() < entry.sent_ms + SURELY_READABLE_MS {
         assert_eq!(session["claims"], claims, "{when}: {:?}", entry.known);
     }

@@ -1,5 +1,6 @@
-//! A damaged data directory, as the real binary finds it: emptied tables, cut and lost files, flipped
-//! bits, foreign rows. What is lost is said, with exit code 3, and nothing begins as if nothing were.
+//! Damaged data directories with the real binary: emptied tables, truncated and lost files, flipped
+//! bits, foreign rows. The damage is reported with exit code 3, and the gateway does not silently
+//! start over.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -54,7 +55,7 @@ fn doctor(installation: &Installation, options: &[&str]) -> (i32, Vec<String>) {
     (output.code, failed.map(|check| check["check"].as_str().unwrap().into()).collect())
 }
 
-/// A start that is refused.
+/// A start that fails.
 fn refused(installation: &Installation) -> Output {
     let output = installation.run(&["serve"]);
     assert!(output.stdout.is_empty(), "{output:?}");
@@ -62,7 +63,7 @@ fn refused(installation: &Installation) -> Output {
 }
 
 #[test]
-fn a_whole_directory_is_whole() {
+fn an_undamaged_directory_passes_doctor() {
     let (installation, _) = used();
     assert_eq!(doctor(&installation, &["--deep"]), (0, vec![]));
     assert_eq!(installation.run(&["audit", "verify"]).code, 0);
@@ -100,9 +101,9 @@ fn a_lost_or_empty_database_is_refused_and_never_begun_anew() {
     tenant.verified(&request_for(&["given_name"]), &sample_wallet());
 }
 
-/// The instance key is elsewhere: what is left of the directory says that it was used.
+/// The instance key is elsewhere. The remaining files show that the directory was used.
 #[test]
-fn a_lost_database_is_refused_with_the_key_elsewhere_too() {
+fn a_lost_database_is_refused_also_with_an_external_key() {
     let key = "lU0DpUGQHC4DhQEMclpCrVQKTg+2QoFeDAl/WTkmBWQ=";
     let installation = Installation::new().with("IDGATE_INSTANCE_KEY", key);
     stop(installation.serve());
@@ -113,7 +114,7 @@ fn a_lost_database_is_refused_with_the_key_elsewhere_too() {
 }
 
 #[test]
-fn the_database_of_another_directory_is_refused() {
+fn a_database_from_another_directory_is_refused() {
     let key = "lU0DpUGQHC4DhQEMclpCrVQKTg+2QoFeDAl/WTkmBWQ=";
     let [ours, theirs] = [(); 2].map(|()| {
         let installation = Installation::new().with("IDGATE_INSTANCE_KEY", key);
@@ -128,7 +129,7 @@ fn the_database_of_another_directory_is_refused() {
 }
 
 #[test]
-fn emptied_audit_tables_are_damage() {
+fn doctor_reports_emptied_audit_tables() {
     let tables = ["audit_entries", "audit_heads", "audit_total", "audit_checkpoints"];
     let empty_all: String = tables.iter().map(|table| format!("DELETE FROM {table};")).collect();
     for sql in [
@@ -148,7 +149,7 @@ fn emptied_audit_tables_are_damage() {
 }
 
 #[test]
-fn a_checkpoint_file_without_a_checkpoint_is_an_error() {
+fn a_checkpoint_file_without_checkpoints_is_an_error() {
     let (installation, _) = used();
     for content in [&b"garbage\n"[..], b"", b"\xff\xfe\x00", b"{}\n[1]\n"] {
         let file = installation.file("checkpoints", content);
@@ -160,7 +161,7 @@ fn a_checkpoint_file_without_a_checkpoint_is_an_error() {
 }
 
 #[test]
-fn lost_foreign_and_changed_rows_are_found_by_a_deep_look() {
+fn doctor_deep_finds_lost_foreign_and_changed_rows() {
     for (sql, check) in [
         ("DELETE FROM sessions WHERE rowid = 2", "sessions"),
         ("DELETE FROM sessions", "sessions"),
@@ -190,7 +191,7 @@ fn lost_foreign_and_changed_rows_are_found_by_a_deep_look() {
     }
 }
 
-/// Where nothing of SQLite's own looks: in the middle of rows.
+/// In the middle of rows, where SQLite itself does not check.
 #[test]
 fn a_truncated_file_and_most_flipped_bits_are_found() {
     let (installation, _) = used();
@@ -267,18 +268,18 @@ fn a_deletion_waits_for_no_program_that_reads_the_databases() {
     reader.execute_batch("BEGIN; SELECT count(*) FROM sessions").unwrap();
     let before = machine.slept();
     tenant.delete(&created.id).expect_status(204);
-    // The gateway looks whether the reader is done, and does not wait for it as long as for a lock.
+    // The gateway checks whether the reader is done, and waits for it less long than for a lock.
     let slept = machine.slept() - before;
     assert!(slept < Duration::from_secs(5), "{slept:?}");
     eventually("it looks again later", || machine.slept() > before);
-    // Only these are looked at: whoever closes a file gives up the locks of its whole process on it.
+    // Only these files are read: closing a file releases all locks of the process on it.
     for name in ["claims.db", "claims.db-wal"] {
         let bytes = fs::read(dir.join(name)).unwrap();
         let holds = |piece: &Vec<u8>| bytes.windows(piece.len()).any(|window| window == piece);
         assert!(!sealed.iter().any(holds), "claims are gone from {name} with the answer");
     }
     tenant.get(&created.id).expect_error(404, "not_found");
-    // And others go on.
+    // Other requests continue.
     tenant.verified(&request_for(&["given_name"]), &sample_wallet());
     reader.execute_batch("COMMIT").unwrap();
     let wal = dir.join("idgate.db-wal");
@@ -286,7 +287,7 @@ fn a_deletion_waits_for_no_program_that_reads_the_databases() {
 }
 
 #[test]
-fn what_a_killed_server_verified_is_pending_again_at_once() {
+fn sessions_in_verification_are_pending_again_after_a_kill() {
     let list = TcpListener::bind("127.0.0.1:0").unwrap();
     let uri = format!("http://{}/1", list.local_addr().unwrap());
     let installation = Installation::new().with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.1/32");
@@ -300,7 +301,7 @@ fn what_a_killed_server_verified_is_pending_again_at_once() {
     let address = server.address;
     let server = thread::scope(|scope| {
         scope.spawn(|| Http::new(address).try_send(&answer));
-        // Asked for, and never answered.
+        // Requested and never answered.
         let (mut asked, _) = list.accept().unwrap();
         assert!(asked.read(&mut [0; 64]).unwrap() > 0);
         assert_eq!(tenant.read(&created.id)["status"], "VERIFYING");
@@ -313,9 +314,9 @@ fn what_a_killed_server_verified_is_pending_again_at_once() {
     tenant.post_answer(&created.id, &answer).expect_status(200);
 }
 
-/// A look does not write: the duties of an idle server, whose time passes, commit nothing.
+/// Reads do not write: the duties of an idle server commit nothing as time passes.
 #[test]
-fn commits_are_counted_when_something_was_written() {
+fn only_writing_commits_are_counted() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
     let token = gateway.installation.run_json(&["admin-token", "create", "--json"]);
     let token = token["admin_token"].as_str().unwrap().to_owned();
@@ -326,7 +327,7 @@ fn commits_are_counted_when_something_was_written() {
         let line = text.lines().find_map(|l| l.strip_prefix("idgate_db_commit_seconds_count "));
         line.unwrap().parse::<u64>().unwrap()
     };
-    // Two seconds in a row: what was written before is committed within the first ones.
+    // Two seconds in a row: earlier writes are committed within the first seconds.
     let (mut last, mut same) = (commits(), 0);
     eventually("it commits nothing for two seconds", || {
         gateway.installation.machine().jump(Duration::from_millis(100));

@@ -1,5 +1,5 @@
-//! Requests through browsers over HTTP (OpenID4VP A, decisions 27): a page of the tenant's passes them on,
-//! and the tenant's server relays what comes back.
+//! Browser requests over HTTP (OpenID4VP A, decisions 27): the tenant's page passes them on, and
+//! the tenant's server relays the answer.
 
 use idgate_testkit::openid4vp::{Answer, Forgery, Request as Asked};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn for_the_shop() -> Value {
     request
 }
 
-/// The last request that the page passes on, which is unsigned, as a page from `origin` has it.
+/// The last request, which is unsigned, as a page on `origin` passes it on.
 fn passed_on(created: &Created, origin: &str) -> (String, Asked) {
     let requests = created.answer["dc_api"]["requests"].as_array().unwrap();
     let last = requests.last().unwrap();
@@ -40,7 +40,7 @@ fn relay(tenant: &mut Tenant, created: &Created, answer: &Value) -> Response {
     tenant.http.send(&request.bearer(&tenant.api_key).json(answer))
 }
 
-/// What the page of the shop gets.
+/// The answer that the shop's page gets.
 fn answered(created: &Created, forgery: Forgery) -> Value {
     let (protocol, asked) = passed_on(created, SHOP);
     sample_wallet().forge_1_0(&asked, forgery, created.made_ms).unwrap().credential(&protocol)
@@ -161,7 +161,7 @@ fn only_who_made_the_session_relays_to_it_and_only_so_much() {
 }
 
 #[test]
-fn an_answer_that_is_refused_unread_ends_its_connection_only_when_it_is_large() {
+fn an_unread_answer_closes_the_connection_only_if_it_is_large() {
     let gateway = gateway("unsigned");
     let mut tenant = gateway.tenant();
     let (open, closed) = (tenant.create(&for_the_shop()), tenant.create(&for_the_shop()));
@@ -202,7 +202,7 @@ fn pages_are_from_origins_that_the_operator_gave_to_the_client() {
         asked["dc_api"]["origins"] = own;
         tenant.create(&asked);
     }
-    // reason: only a name, at which nothing listens
+    // reason: only a name; nothing listens there
     let here = "http://localhost:3000";
     let added = ["client", "origin", "add", &gateway.client.client_id, here];
     assert_eq!(gateway.installation.run(&added).code, 0);
@@ -234,7 +234,7 @@ fn an_origin_counts_when_the_answer_comes() {
     let [alone, first, second] =
         [tenant.create(&for_the_shop()), tenant.create(&both), tenant.create(&both)];
     origin("remove", SHOP);
-    // The page of the shop has no request any more, and the other one has.
+    // The shop's page no longer has a request, and the other page has one.
     let answer = answered(&alone, Forgery::None);
     let refused = relay(&mut tenant, &alone, &answer).expect_error(400, "invalid_request");
     assert!(refused.message().contains("idgate client origin add"), "{}", refused.message());
@@ -246,14 +246,14 @@ fn an_origin_counts_when_the_answer_comes() {
     let answer = sample_wallet().answer_1_0(&asked, now_ms()).unwrap().credential(&protocol);
     relay(&mut tenant, &second, &answer).expect_status(200);
     assert_eq!(tenant.read(&second.id)["verification_details"]["origin"], OTHER);
-    // Back in time, it counts again.
+    // Added again in time, it counts again.
     origin("add", SHOP);
     let answer = answered(&alone, Forgery::None);
     relay(&mut tenant, &alone, &answer).expect_status(200);
 }
 
 #[test]
-fn without_the_setting_there_is_nothing_of_it() {
+fn without_the_setting_no_browser_request_is_offered() {
     for (variable, value) in [("IDGATE_DC_API", "off"), ("IDGATE_PROFILES", "1.0,draft")] {
         let installation = Installation::new().with("IDGATE_PROFILES", "1.0,draft");
         let gateway = Gateway::trusting(installation.with(variable, value), &sample_trust());
@@ -271,7 +271,7 @@ fn without_the_setting_there_is_nothing_of_it() {
 }
 
 #[test]
-fn a_session_made_once_passes_on_the_same_requests_again() {
+fn an_idempotent_creation_returns_the_same_browser_requests() {
     let gateway = gateway("signed");
     let tenant = &mut gateway.tenant();
     let mut once = || {

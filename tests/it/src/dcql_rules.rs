@@ -1,5 +1,5 @@
-//! What a DCQL query lets a tenant ask for beside names of claims: paths, sets of credentials, and the
-//! holder's agreement to a transaction (OpenID4VP 6, 7, 8.4).
+//! DCQL queries beyond claim names: paths, credential sets, and transaction data (OpenID4VP 6, 7,
+//! 8.4).
 
 mod harness;
 mod transactions;
@@ -27,7 +27,7 @@ fn merged(mut base: Value, more: Value) -> Value {
     base
 }
 
-/// Both credentials, either of which will do.
+/// A query that either credential satisfies.
 fn either(more: Value) -> Value {
     let sets = json!([{"options": [["pid"], ["mdl"]]}]);
     let names = json!({"subject_claim_paths": ["family_name"]});
@@ -41,7 +41,7 @@ fn only_pid() -> Wallet {
 }
 
 #[test]
-fn a_claim_comes_from_where_it_stands_under_the_tenants_name() {
+fn a_claim_is_read_from_its_path_and_returned_under_the_tenants_name() {
     let paths = json!({"claim_paths": {
         "city": ["address", "locality"], "countries": ["nationalities", null]}});
     let asked = pid(json!(["city", "countries", "given_name"]), paths);
@@ -76,7 +76,7 @@ fn a_filter_looks_at_what_a_path_selects() {
 }
 
 #[test]
-fn a_credential_that_was_left_out_is_in_neither_claims_nor_details() {
+fn an_omitted_credential_is_in_neither_claims_nor_details() {
     let mut gateway = Gateway::new();
     let (mut session, request) = gateway.open(&either(json!({})), &[Format::SdJwtVc, Format::Mdoc]);
     let answer = gateway.answer(&only_pid(), &request);
@@ -125,7 +125,7 @@ fn an_answer_that_does_not_fit_the_query_is_refused() {
 }
 
 #[test]
-fn a_token_of_the_drafts_leaves_the_session_as_it_was() {
+fn a_draft_vp_token_leaves_the_session_unchanged() {
     for forgery in [Forgery::DraftString, Forgery::DraftArray] {
         let mut gateway = Gateway::new();
         let asked = json!({"credentials": [pid(json!(["given_name"]), json!({}))]});

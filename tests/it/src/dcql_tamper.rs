@@ -1,6 +1,5 @@
-//! The tamper table of OpenID4VP 1.0: what is changed in a credential, in the map that answers a query,
-//! and in the envelope around it. What `draft` has too is taken from its tables; [`rows`] says what is
-//! otherwise.
+//! The tamper table of OpenID4VP 1.0: changes to a credential, to the map that answers a query, and
+//! to the envelope. Rows that `draft` has too come from its tables; [`rows`] has the differences.
 
 mod rows;
 
@@ -18,22 +17,22 @@ use crate::tamper::{Expected, Outcome, Scenario};
 /// One change to a good answer.
 #[derive(Clone, Copy, Debug)]
 pub struct DcqlRow {
-    /// What is changed.
+    /// A description of the change.
     pub title: &'static str,
     /// Makes the change.
     pub change: Change,
-    /// What the gateway must say.
+    /// The expected outcome.
     pub expected: Expected,
-    /// Stands on the edge of a time window: only a clock that stands still can run it.
+    /// It is at the edge of a time window, so it needs a clock that stands still.
     pub needs_virtual_time: bool,
 }
 
-/// A change to what is presented, or to what is around it too.
+/// A change to the presentation, or to anything else.
 #[derive(Clone, Copy, Debug)]
 pub enum Change {
-    /// Of the presentation.
+    /// A change to the presentation.
     Made(fn(&mut Scenario)),
-    /// Of anything.
+    /// A change to anything.
     Any(fn(&mut JarScenario)),
 }
 
@@ -47,10 +46,7 @@ impl DcqlRow {
     }
 }
 
-/// One scenario from the session's creation to its result.
-///
-/// # Panics
-/// A suite finds fault with the request.
+/// Runs one scenario from the session's creation to its result.
 pub fn run(gateway: &mut dyn JarGateway, scenario: &JarScenario, encrypted: bool) -> Outcome {
     let body = answer(scenario, &open(gateway, scenario, encrypted));
     let now_ms = scenario.made.now_ms;
@@ -87,7 +83,7 @@ fn open(gateway: &mut dyn JarGateway, scenario: &JarScenario, encrypted: bool) -
     request
 }
 
-/// What the wallet presents, with the changes of the scenario, and nothing around it.
+/// The wallet's presentation with the changes of the scenario, without an envelope.
 pub fn presented(scenario: &JarScenario, request: &Request) -> Answer {
     let made = &scenario.made;
     let ids = request.query.credentials.iter().map(|credential| credential.id.clone());
@@ -118,7 +114,8 @@ fn plain(scenario: &JarScenario, payload: &Map<String, Value>) -> Body {
     body
 }
 
-/// The answer that is verified when nobody changes it; encrypted with what 1.0 lists first.
+/// An answer that is verified if left unchanged. It is encrypted with the first algorithm that 1.0
+/// lists.
 pub fn good(now_ms: u64) -> JarScenario {
     JarScenario::good(crate::tamper::Base::Flat, Enc::A256Gcm, now_ms)
 }

@@ -1,4 +1,4 @@
-//! `idgate demo`: one walk that explains itself, without anything installed, in every profile and with
+//! `idgate demo`: one run that explains itself, without any installation, in every profile and with
 //! the settings of `serve`.
 
 mod settings;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::http::{Http, Request};
 use crate::server::{Installation, eventually, is_at_rest, outlives_terminals};
 
-/// `profile`, `request_mode` and `format` of each walk that ended as it should.
+/// `profile`, `request_mode` and `format` of each successful walk.
 fn walks(told: &Value) -> Vec<[String; 3]> {
     let walks = told["walks"].as_array().unwrap();
     let of = |walk: &Value| {
@@ -35,16 +35,16 @@ fn in_both_formats(profiles: &[[&str; 2]]) -> Vec<[String; 3]> {
 }
 
 #[test]
-fn the_demo_walks_through_a_verification_without_waiting_for_time() {
+fn the_demo_runs_a_verification_without_waiting() {
     let installation = Installation::new().with_machine();
-    // It waits for work alone: the clocks that end a wait for a time are stopped until it has told all.
+    // It only waits for work: the clock stands still until it has printed everything.
     installation.machine().freeze();
     let told = installation.file("told", "");
     let mut demo = installation.command(&["demo", "--once"]);
     let mut demo = demo.stdout(File::create(&told).unwrap()).spawn().unwrap();
     let forgeries = || fs::read_to_string(&told).unwrap().matches("digest_mismatch").count();
     eventually("the last forgery is refused", || forgeries() == 6);
-    // A stop takes time.
+    // Stopping takes time.
     installation.machine().thaw();
     let status = eventually_some("the demo ends", || demo.try_wait().unwrap());
     assert!(status.success(), "{status}");
@@ -56,16 +56,16 @@ fn the_demo_walks_through_a_verification_without_waiting_for_time() {
         "given_name",                // claims
         "Erika",                     // and their values
         "trust_anchor_sha256",       // verification_details
-        "kb_jwt",                    // how the holder proved the key
-        "device_signature",          // and how the device did
+        "kb_jwt",                    // the holder's key proof
+        "device_signature",          // the device's proof
         "openid4vp-1.0",             // session_transcript
-        "decided_by",                // an age that the licence does not state
-        "session_not_pending",       // the same answer once more
+        "decided_by",                // an age that is not in the licence itself
+        "session_not_pending",       // the same answer again
         "digest_mismatch",           // the forgeries
         "POST /v1/sessions",         // the steps
         "POST /v1/oid4vp/response/", //
         "GET /v1/sessions/",         //
-        "GET /v1/oid4vp/request/",   // where the request is signed
+        "GET /v1/oid4vp/request/",   // a signed request
         "request_uri=",              //
         "encrypted answer",          //
         "dcql_query {",              // 1.0
@@ -80,7 +80,7 @@ fn the_demo_walks_through_a_verification_without_waiting_for_time() {
 }
 
 #[test]
-fn each_profile_is_told_in_turn_the_newest_first_with_its_refusal() {
+fn the_demo_shows_each_profile_newest_first_with_a_refusal() {
     let output = Installation::new().run(&["demo", "--once"]);
     assert_eq!(output.code, 0, "{output:?}");
     let acts: Vec<&str> = output.stdout.split("\n== ").skip(1).collect();
@@ -106,7 +106,7 @@ fn each_profile_is_told_in_turn_the_newest_first_with_its_refusal() {
 }
 
 #[test]
-fn the_demo_leaves_nothing_behind() {
+fn the_demo_leaves_no_files_behind() {
     let installation = Installation::new();
     assert_eq!(installation.run(&["demo", "--once"]).code, 0);
     assert!(!installation.data_dir().exists(), "the demo used the data directory");
@@ -114,7 +114,7 @@ fn the_demo_leaves_nothing_behind() {
 
 #[cfg(unix)]
 #[test]
-fn the_demo_keeps_its_folder_to_itself_and_removes_it_on_sigterm() {
+fn the_demo_folder_is_private_and_removed_on_sigterm() {
     use std::os::unix::fs::PermissionsExt;
     let installation = Installation::new();
     let temporary = tempfile::TempDir::new().unwrap();
@@ -141,7 +141,7 @@ fn the_demo_keeps_its_folder_to_itself_and_removes_it_on_sigterm() {
 }
 
 #[test]
-fn a_terminal_that_closes_ends_the_demo_unless_it_was_begun_to_outlive_it() {
+fn sighup_ends_the_demo_unless_hangups_are_ignored() {
     for (before, outlives) in [("", outlives_terminals()), ("trap '' HUP; ", true)] {
         let temporary = tempfile::TempDir::new().unwrap();
         let own = Installation::new().command(&["demo", "--json"]);
@@ -171,7 +171,7 @@ fn a_terminal_that_closes_ends_the_demo_unless_it_was_begun_to_outlive_it() {
 }
 
 #[test]
-fn a_demo_that_cannot_begin_says_so_in_json() {
+fn a_demo_that_cannot_start_reports_it_in_json() {
     let installation = Installation::new().with("TMPDIR", "/nonexistent");
     let output = installation.run(&["demo", "--once", "--json"]);
     assert_eq!(output.code, 1);

@@ -1,4 +1,4 @@
-//! The data directory as an investigator sees it: rows through SQLite, and raw bytes.
+//! Inspects the data directory: rows through SQLite, and raw bytes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
-/// By so many bytes a searched text is looked up; shorter ones mean nothing.
+/// How many bytes of a text are searched for. Shorter texts could match by chance.
 const PREFIX: usize = 8;
 
-/// How many rows each table of each database has.
+/// The number of rows of each table in each database.
 pub(crate) fn row_counts(directory: &Path) -> BTreeMap<String, i64> {
     let mut counts = BTreeMap::new();
     for database in databases(directory) {
@@ -72,13 +72,13 @@ pub(crate) fn files_with(directory: &Path, needles: &[Vec<u8>]) -> Vec<PathBuf> 
         by_prefix.entry(&needle[..PREFIX]).or_default().push(needle);
     }
     let mut files = files(directory);
-    // A file may go away between listing and reading.
+    // A file may disappear between listing and reading.
     files.retain(|file| contains(&fs::read(file).unwrap_or_default(), &by_prefix));
     files
 }
 
-/// Pieces of `blob`: it need not stand in a file as a whole, since long rows are spread over pages.
-/// Padding is left out.
+/// Pieces of `blob`, without padding. Long rows are spread over pages, so a file may not contain
+/// the whole blob at one place.
 pub(crate) fn pieces(blob: &[u8]) -> Vec<Vec<u8>> {
     let random = |piece: &&[u8]| piece.len() == 24 && piece.iter().any(|byte| *byte != piece[0]);
     blob.chunks(24).filter(random).map(<[u8]>::to_vec).collect()
@@ -97,7 +97,7 @@ pub(crate) fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether one of `needles` stands in `bytes`; looked up by their first bytes, in one pass.
+/// Whether `bytes` contains one of `needles`. They are looked up by their first bytes, in one pass.
 fn contains(bytes: &[u8], needles: &HashMap<&[u8], Vec<&[u8]>>) -> bool {
     bytes.windows(PREFIX).enumerate().any(|(at, window)| {
         let candidates = needles.get(window).map(Vec::as_slice).unwrap_or_default();

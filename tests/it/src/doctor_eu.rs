@@ -33,7 +33,7 @@ fn installation() -> Installation {
 fn every_rule_has_a_source_a_judgement_and_a_remedy_where_one_is_needed() {
     let installation = installation();
     let (output, told) = told(&installation);
-    // There is no access certificate, which the rules demand.
+    // The rules require an access certificate, and there is none.
     assert_eq!((output.code, &told["ok"]), (3, &false.into()), "{told}");
     let rows = told["rules"].as_array().unwrap();
     let mut ids: Vec<_> = rows.iter().map(|row| row["rule"].as_str().unwrap()).collect();
@@ -56,7 +56,7 @@ fn every_rule_has_a_source_a_judgement_and_a_remedy_where_one_is_needed() {
 }
 
 #[test]
-fn the_profiles_decide_which_wallets_can_be_asked() {
+fn doctor_eu_names_the_wallets_that_the_profiles_can_reach() {
     let (_, with) = told(&installation());
     assert_eq!(status(&with, "AV protocols"), "met");
     assert_eq!(status(&with, "OIA_03b, OIA_03c"), "met");
@@ -66,7 +66,7 @@ fn the_profiles_decide_which_wallets_can_be_asked() {
 }
 
 #[test]
-fn issuers_that_were_named_by_hand_do_not_meet_the_rules_for_lists() {
+fn manually_added_issuers_do_not_meet_the_rules_for_trusted_lists() {
     let installation = installation();
     let (_, none) = told(&installation);
     assert_eq!(status(&none, "AV trusted list"), "not_concerned");
@@ -111,7 +111,7 @@ fn a_client_without_certificates_is_named() {
 }
 
 #[test]
-fn codes_that_stay_the_same_do_not_lessen_the_risk_of_a_relay() {
+fn doctor_eu_reports_static_qr_codes_as_a_relay_risk() {
     let (_, turning) = told(&installation());
     assert_eq!(status(&turning, "OIA_08d"), "met");
     let (_, still) = told(&installation().with("IDGATE_PAGE_TURNING_QR", "off"));
@@ -121,7 +121,7 @@ fn codes_that_stay_the_same_do_not_lessen_the_risk_of_a_relay() {
 }
 
 #[test]
-fn the_rules_take_no_other_look() {
+fn doctor_eu_rejects_the_options_of_doctor() {
     for other in ["--deep", "--live"] {
         assert_eq!(installation().run(&["doctor", "eu", other]).code, 2, "{other}");
     }

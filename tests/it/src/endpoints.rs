@@ -1,5 +1,5 @@
-//! Who may do what, for every endpoint: scopes, bad credentials of every kind, other clients' and
-//! other modes' objects (decisions 10, 17), generated from one table.
+//! Authorization of every endpoint: scopes, bad credentials of every kind, objects of other clients
+//! and modes (decisions 10, 17). All tests are generated from one table.
 
 pub(crate) mod table;
 
@@ -16,16 +16,16 @@ use crate::server::{Installation, eventually};
 use crate::tenant::{Gateway, Tenant, now_ms, request_for, wallet_with};
 
 const SCOPES: [&str; 4] = ["session:create", "session:read", "audit:read", "api_keys:manage"];
-/// An id that nobody has.
+/// An id that does not exist.
 const NOBODYS: &str = "x_0000000000000000000000";
 
 /// Credentials of every kind, and clients that own objects.
 struct Cast {
     gateway: Gateway,
-    /// One key per scope, and one that lacks only that scope.
+    /// One key per scope, and one key that lacks only that scope.
     only: BTreeMap<&'static str, String>,
     all_but: BTreeMap<&'static str, String>,
-    /// By what is wrong with them.
+    /// Bad keys, by the fault that they have.
     bad_keys: Vec<(&'static str, String)>,
     stranger: String,
     live: String,
@@ -79,7 +79,7 @@ impl Cast {
         Tenant { http: self.gateway.http(), api_key: key.into() }
     }
 
-    /// The id of a fresh object of whoever has `key`.
+    /// Creates an object for the owner of `key` and returns its id.
     fn object(&self, endpoint: &Endpoint, key: &str) -> String {
         endpoint
             .object
@@ -119,7 +119,7 @@ fn expired_key(owner: &mut Tenant) -> String {
     key
 }
 
-/// The right form and length, but a checksum that no longer fits.
+/// Right in form and length, with a checksum that no longer fits.
 fn one_letter_changed(key: &str) -> String {
     let at = key.len() - 20;
     let other = if key[at..].starts_with('a') { "b" } else { "a" };
@@ -133,12 +133,12 @@ fn every_route_has_a_row_and_every_row_a_route() {
         .collect();
     let rows: Vec<_> =
         table().iter().map(|row| (row.method.to_owned(), row.path.to_owned())).collect();
-    assert_eq!(rows.len(), routed.len(), "a row stands twice");
+    assert_eq!(rows.len(), routed.len(), "a row is there twice");
     assert_eq!(rows.into_iter().collect::<BTreeSet<_>>(), routed);
 }
 
 #[test]
-fn the_interface_description_asks_for_the_same_credentials() {
+fn openapi_requires_the_same_credentials() {
     let document: Value = serde_json::from_str(openapi::BROWSERS.with_pages.json).unwrap();
     let anonymous = |path: &str| {
         let segments = path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part });
@@ -173,7 +173,7 @@ fn the_interface_description_asks_for_the_same_credentials() {
 }
 
 #[test]
-fn a_key_needs_the_endpoints_scope_and_no_other() {
+fn a_key_needs_only_the_scope_of_the_endpoint() {
     let cast = Cast::gather();
     let mut http = cast.gateway.http();
     for row in table() {
@@ -280,7 +280,7 @@ fn another_clients_or_another_modes_object_is_404_like_nobodys() {
             let answer = ask(id, key).expect_error(404, "not_found");
             assert_eq!(answer.body, nobodys.body, "{} {}", row.method, row.path);
         }
-        // A live client and a test client's object; and each is still there for its owner.
+        // A live client and a test client's object. Each object is still there for its owner.
         ask(&theirs, &cast.live).expect_error(404, "not_found");
         ask(&theirs, &cast.stranger).expect_status(row.ok);
         ask(&in_live, &cast.live).expect_status(row.ok);
@@ -290,7 +290,7 @@ fn another_clients_or_another_modes_object_is_404_like_nobodys() {
 }
 
 #[test]
-fn public_endpoints_look_at_no_credential() {
+fn public_endpoints_ignore_credentials() {
     let cast = Cast::gather();
     let mut http = cast.gateway.http();
     for row in table().iter().filter(|row| row.access == Access::Public) {
@@ -302,7 +302,7 @@ fn public_endpoints_look_at_no_credential() {
 }
 
 #[test]
-fn checks_come_in_their_order_on_every_tenant_route() {
+fn every_tenant_route_checks_in_the_same_order() {
     let cast = Cast::gather();
     let mut http = cast.gateway.http();
     let mut expect = |request: Request, status, code| {
@@ -311,7 +311,7 @@ fn checks_come_in_their_order_on_every_tenant_route() {
     for row in table() {
         let Access::Tenant(scope) = row.access else { continue };
         if !row.headers.is_empty() {
-            // What is wrong with a handshake is said before anything else.
+            // A faulty handshake is reported before anything else.
             continue;
         }
         let path = row.path.replace("{id}", NOBODYS);
@@ -353,7 +353,7 @@ fn a_relayed_answer_over_1_mib_is_413_without_being_read() {
     }
 }
 
-/// Sends a head that announces so long a body, and nothing of the body.
+/// Sends a head that announces a body of this length, without the body.
 fn announce(cast: &Cast, row: &Endpoint, path: &str, key: &str, length: usize) -> Response {
     let head = format!(
         "{} {path} HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer {key}\r\n\

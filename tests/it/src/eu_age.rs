@@ -1,4 +1,5 @@
-//! The European proof of age in one line, at a gateway that signs its requests (decisions 41).
+//! The European proof of age with the one-line request, at a gateway that signs its requests
+//! (decisions 41).
 
 mod listed;
 
@@ -29,7 +30,7 @@ fn gateway() -> Gateway {
     Gateway::trusting(installation, &sample_trust())
 }
 
-/// A proof of age that says this.
+/// A proof of age with this content.
 fn proof(is_over: bool) -> Wallet {
     let mut document: Document = samples::issue_mdl(now_ms()).document;
     document.doc_type = AGE.into();
@@ -90,7 +91,7 @@ fn a_proof_of_age_reaches_the_age_app_whatever_the_gateways_request_mode() {
 }
 
 #[test]
-fn the_link_of_the_age_app_is_of_such_a_session_alone() {
+fn only_proof_of_age_sessions_have_the_age_app_link() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&asked());

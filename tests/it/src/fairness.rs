@@ -1,6 +1,6 @@
-//! One client at full speed on 200 connections and a good one, for each route of tenants, through the real binary: the
-//! good one has an answer to each of its requests, and memory stays where it is. How long it waits is measured by
-//! `idgate-bench server`.
+//! One client at full speed on 200 connections and a well-behaved one, for each tenant route, with
+//! the real binary. Every request of the well-behaved client is answered, and memory does not grow.
+//! `idgate-bench server` measures how long it waits.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,16 +15,18 @@ use crate::server::{Client, Installation};
 use crate::tenant::{Gateway, Tenant, request_for, sample_trust};
 
 const CONNECTIONS: usize = 200;
-/// Requests of the good client during each flood.
+/// Requests of the well-behaved client during each flood.
 const SAMPLES: usize = 60;
-/// As often as a good client asks, which keeps to its limits.
+/// How often a well-behaved client sends requests, within its limits.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Where the good client is: an address has a bound of its own for connections, whoever shares it.
+/// The address of the well-behaved client. Connections are limited per address, so the two must not
+/// share one.
 const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
-/// What the flood may add to the resident set.
+/// The resident memory that the flood may add.
 const MEMORY_KIB: u64 = 96 * 1024;
 
-/// A gateway with rate limits, a hostile client with as many keys as it may have, and a good one.
+/// A gateway with rate limits, a hostile client with as many keys as allowed, and a well-behaved
+/// one.
 struct Neighbours {
     gateway: Gateway,
     good: Client,
@@ -46,7 +48,7 @@ impl Neighbours {
         Self { gateway, good, hostile }
     }
 
-    /// Serves the good client while the hostile one sends `request` on all its connections.
+    /// Serves the well-behaved client while the hostile one sends `request` on all its connections.
     fn besiege(&self, request: &(dyn Fn() -> Request + Sync)) {
         let (stop, answers) = (AtomicBool::new(false), AtomicU64::new(0));
         let server = &self.gateway.server;
@@ -66,14 +68,14 @@ impl Neighbours {
             });
             self.serve_the_good_one(&answers);
         });
-        // All come from one address, which has not twice as many connections.
+        // They share one address, which may not have twice as many connections.
         crate::server::eventually("the flood is gone", || {
             server.descriptors() < before + CONNECTIONS / 8
         });
     }
 
-    /// The good client's requests: it makes sessions, reads them and asks for its history. All are answered, and the
-    /// flood goes on all the time.
+    /// Sends the well-behaved client's requests: it creates sessions, reads them and reads its
+    /// audit log. All are answered, and the flood continues all the time.
     fn serve_the_good_one(&self, answers: &AtomicU64) {
         let mut tenant = self.gateway.tenant_of(&self.good);
         tenant.http = Http::from(self.gateway.server.address, ELSEWHERE);
@@ -83,11 +85,11 @@ impl Neighbours {
             ask(&mut tenant, n);
         }
         let at_the_end = answers.load(Ordering::Relaxed);
-        assert!(at_the_end > before, "nothing but the good one was answered");
+        assert!(at_the_end > before, "only the well-behaved client was answered");
     }
 }
 
-/// Ends the flood also where the work panics: the scope waits for its threads.
+/// Ends the flood even if the work panics, because the scope waits for its threads.
 struct Stopping<'a>(&'a AtomicBool);
 
 impl Drop for Stopping<'_> {
@@ -96,7 +98,7 @@ impl Drop for Stopping<'_> {
     }
 }
 
-/// One request of the good client, which is done.
+/// Sends one request of the well-behaved client until it is answered.
 fn ask(tenant: &mut Tenant, n: usize) {
     let (request, expected) = match n % 3 {
         0 => (Request::post("/v1/sessions").json(&request_for(&["given_name"])), 201),
@@ -104,7 +106,7 @@ fn ask(tenant: &mut Tenant, n: usize) {
         _ => (Request::get("/v1/audit-log?limit=5"), 200),
     };
     let request = request.bearer(&tenant.api_key);
-    // A connection may be closed just as it is used again: then it asks once more.
+    // A connection may be closed just when it is used again; then the request is repeated.
     let first = tenant.http.try_send(&request);
     first.unwrap_or_else(|_| tenant.http.send(&request)).expect_status(expected);
 }

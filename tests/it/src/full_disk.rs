@@ -1,5 +1,5 @@
-//! A disk that is really full: a small file system of its own, which only root can make. What was
-//! acknowledged stays, claims leave in time, and the gateway says that it is not ready.
+//! A full disk: a small file system of its own, which only root can mount. Acknowledged data stays,
+//! claims are erased in time, and the gateway reports that it is not ready.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -16,13 +16,13 @@ use crate::server::{Installation, Server, eventually};
 use crate::tenant::{Created, Gateway, Tenant, now_ms, request_for, sample_wallet, wallet_with};
 use crate::trusted_lists::{import, mdl_list, token};
 
-/// Room for the reserve, the databases, and little else.
+/// Room for the reserve and the databases, and little else.
 const SIZE: &str = "size=28m,mode=0700";
 const SENTINEL: &str = "Sentinel-Q7f3xZ";
 
-/// A gateway whose data directory is a file system of its own.
+/// A gateway whose data directory is a separate file system.
 struct Small {
-    // Dropped in this order: the server, the file system that it works in, the directory.
+    // Dropped in this order: the server, its file system, the directory.
     server: Option<Server>,
     tenant: Tenant,
     volume: Volume,
@@ -41,7 +41,7 @@ impl Volume {
         mount.output().is_ok_and(|output| output.status.success()).then_some(Self(at))
     }
 
-    /// Takes every byte that is left.
+    /// Takes every remaining byte.
     fn fill(&self) {
         let mut file = File::options().create(true).append(true).open(self.filler()).unwrap();
         while file.write_all(&[0; 4096]).is_ok() {}
@@ -81,7 +81,7 @@ impl Small {
         self.tenant.http.send(&Request::get("/readyz"))
     }
 
-    /// A verified session, and what its result looks like on disk.
+    /// A verified session, and the bytes of its result on disk.
     fn verified(&mut self) -> (Created, Vec<Vec<u8>>) {
         let wallet = wallet_with(&[("given_name", SENTINEL)]);
         let created = self.tenant.verified(&request_for(&["given_name"]), &wallet);
@@ -92,7 +92,7 @@ impl Small {
         (created, sealed.iter().flat_map(|blob| disk::pieces(blob)).collect())
     }
 
-    /// Fills the disk, and writes until nothing can be written any more.
+    /// Fills the disk until nothing can be written.
     fn fill(&mut self) {
         self.volume.fill();
         let refused = eventually_some("the disk is full", || {
@@ -111,7 +111,7 @@ impl Small {
         self.server = Some(server);
     }
 
-    /// With room again everything goes on by itself.
+    /// Checks that everything resumes once there is room.
     fn recovers(&mut self) {
         self.volume.make_room();
         eventually("it is ready again", || self.readyz().status == 200);
@@ -120,7 +120,7 @@ impl Small {
     }
 }
 
-/// The databases and their logs that hold one of these.
+/// The databases and logs that contain one of these values.
 fn files_with(directory: &Path, sealed: &[Vec<u8>]) -> Vec<PathBuf> {
     let mut found = disk::files_with(directory, sealed);
     found.retain(|path| !path.ends_with("filler"));
@@ -130,13 +130,13 @@ fn files_with(directory: &Path, sealed: &[Vec<u8>]) -> Vec<PathBuf> {
 #[test]
 fn on_a_full_disk_claims_leave_in_time_reads_go_on_and_readiness_says_no() {
     let Some(mut small) = Small::start() else { return };
-    // The claims stay until the test lets time pass, however long it takes to fill the disk.
+    // The clock stands still, so the claims stay however long it takes to fill the disk.
     small.installation.machine().freeze();
     assert_eq!(small.readyz().status, 200);
     let (kept, sealed) = small.verified();
     let (deleted, ..) = small.verified();
     small.fill();
-    // What was acknowledged is there, and can be read and deleted.
+    // Acknowledged data is there, and can be read and deleted.
     assert_eq!(small.tenant.read(&kept.id)["status"], "VERIFIED");
     small.tenant.delete(&deleted.id).expect_status(204);
     small.tenant.get(&deleted.id).expect_error(404, "not_found");
@@ -151,9 +151,9 @@ fn on_a_full_disk_claims_leave_in_time_reads_go_on_and_readiness_says_no() {
     small.recovers();
 }
 
-/// Nothing of it is stored, neither certificates nor its number.
+/// Neither certificates nor the number of the new list are stored.
 #[test]
-fn a_trusted_list_that_finds_no_room_leaves_the_one_in_force() {
+fn on_a_full_disk_the_trusted_list_in_force_stays() {
     let Some(mut small) = Small::start() else { return };
     let lists = Installation::in_directory();
     let root = Authority::new(now_ms()).root.der;
@@ -168,7 +168,7 @@ fn a_trusted_list_that_finds_no_room_leaves_the_one_in_force() {
     };
     assert_eq!(take(&small, &first), 0);
     small.fill();
-    // And whatever room was given back meanwhile is gone as well.
+    // Also take the room that was released in between.
     small.volume.fill();
     assert_eq!(take(&small, &next), 1);
     assert_eq!(show(&small), (Some(7), Some(1)));
@@ -181,12 +181,12 @@ fn a_trusted_list_that_finds_no_room_leaves_the_one_in_force() {
 #[test]
 fn a_start_on_a_full_disk_erases_serves_reads_and_is_not_ready() {
     let Some(mut small) = Small::start() else { return };
-    // As above.
+    // The clock stands still, as in the test above.
     small.installation.machine().freeze();
     let (created, sealed) = small.verified();
     small.fill();
     small.server.take().unwrap().kill();
-    // And whatever room was given back meanwhile is gone as well.
+    // Also take the room that was released in between.
     small.volume.fill();
     assert!(!files_with(&small.volume.0, &sealed).is_empty(), "the search finds it");
     small.installation.machine().jump(Duration::from_secs(31));

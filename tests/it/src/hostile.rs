@@ -1,7 +1,7 @@
-//! What hostile bytes are tried on: for each parser good inputs, and what must hold whatever they
-//! are turned into. The tests change them for seconds; `tests/fuzz` goes on from there.
+//! Hostile input for each parser: good inputs, and a property that must hold for any change to
+//! them. These tests change them for seconds; `tests/fuzz` continues from there.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // runs in tests only
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // runs only in tests
 
 mod answer;
 mod browser;
@@ -16,19 +16,19 @@ mod xml_list;
 
 use std::fmt;
 
-/// One instant for all.
+/// The same time for all.
 const NOW_MS: u64 = 1_800_000_000_000;
 
-/// One parser, and what is said about it.
+/// A parser, and the property that its output must have.
 pub struct Target {
-    /// As `x5chain`.
+    /// For example `x5chain`.
     pub name: &'static str,
     /// Inputs that are good.
     pub seeds: Vec<Vec<u8>>,
     check: Check,
 }
 
-/// Panics when the parser does, or when what must hold does not.
+/// Panics if the parser does, or if the property does not hold.
 type Check = Box<dyn Fn(&[u8])>;
 /// Seeds and the check.
 type Parts = (Vec<Vec<u8>>, Check);
@@ -73,7 +73,7 @@ impl Target {
         Some(Self { name, seeds, check })
     }
 
-    /// Panics when the parser does, or when what must hold does not.
+    /// Panics if the parser does, or if the property does not hold.
     pub fn check(&self, input: &[u8]) {
         (self.check)(input);
     }

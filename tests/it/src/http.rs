@@ -1,4 +1,5 @@
-//! A small blocking HTTP/1.1 client, so that the tests see bytes and not a framework's view of them.
+//! A small blocking HTTP/1.1 client, so that the tests see bytes instead of a framework's view of
+//! them.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
@@ -21,7 +22,7 @@ pub(crate) struct Request {
     body: Option<Vec<u8>>,
 }
 
-/// An answer, its body read to the end.
+/// An answer whose body was read to the end.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -36,14 +37,14 @@ pub(crate) struct Http {
     from: Option<Ipv4Addr>,
     connection: Option<BufReader<TcpStream>>,
     connects: usize,
-    /// The server's, whose time the test may let jump.
+    /// The server's machine, whose time the test may advance.
     machine: Option<Machine>,
-    /// How far that had jumped when the connection was last used.
+    /// How far time had advanced when the connection was last used.
     used_at_ns: i64,
 }
 
-/// A jump after which a server may be about to close an idle connection: half of its limit. Whether a request comes
-/// before or after that would be luck.
+/// After a jump of this size a server may be about to close an idle connection: half of its limit.
+/// Whether a request comes before or after that would be a matter of chance.
 const MAY_END_NS: i64 = 5_000_000_000;
 
 impl Request {
@@ -156,7 +157,7 @@ impl Http {
         self.machine.as_ref().map_or_else(now_ms, Machine::now_ms)
     }
 
-    /// One of another address than this test's others.
+    /// A client with an address other than this test's others.
     pub(crate) fn from(address: SocketAddr, from: Ipv4Addr) -> Self {
         Self { from: Some(from), ..Self::new(address) }
     }
@@ -166,15 +167,15 @@ impl Http {
         self.connects
     }
 
-    /// Sends a request and reads the answer; the test ends when there is none.
+    /// Sends a request and reads the answer. The test fails without one.
     #[track_caller]
     pub(crate) fn send(&mut self, request: &Request) -> Response {
         let sent = self.try_send(request);
         sent.unwrap_or_else(|error| panic!("{} {}: {error}", request.method, request.target))
     }
 
-    /// The same for a server that may die meanwhile. Nothing is ever sent twice. Every answer is
-    /// held against the interface description.
+    /// The same for a server that may die during it. Nothing is sent twice. Every answer is
+    /// compared with the OpenAPI description.
     pub(crate) fn try_send(&mut self, request: &Request) -> io::Result<Response> {
         let jumped_ns = self.machine.as_ref().map_or(0, Machine::jumped_ns);
         let may_end = jumped_ns - self.used_at_ns >= MAY_END_NS;
@@ -199,7 +200,7 @@ impl Http {
     }
 }
 
-/// A request that was sent, and whose answer is still to come.
+/// A request that was sent and not answered yet.
 #[derive(Debug)]
 pub(crate) struct Asked {
     connection: BufReader<TcpStream>,
@@ -226,7 +227,7 @@ impl Asked {
     }
 }
 
-/// Whether the server has not closed it meanwhile: idle connections have their time-out, too.
+/// Whether the connection is still open: the server closes idle ones.
 fn is_open(connection: &BufReader<TcpStream>) -> bool {
     let stream = connection.get_ref();
     stream.set_nonblocking(true).unwrap();
@@ -255,7 +256,7 @@ fn with_patience(stream: TcpStream) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Sends `bytes`, says that there is nothing more to come, and reads all that comes back.
+/// Sends `bytes`, closes the sending side, and reads everything that comes back.
 pub(crate) fn exchange(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = connect(address).unwrap();
     // The server may close before it has read everything.
@@ -264,17 +265,17 @@ pub(crate) fn exchange(address: SocketAddr, bytes: &[u8]) -> String {
     read_to_close(&mut stream)
 }
 
-/// All that comes until the server closes.
+/// Everything until the server closes.
 pub(crate) fn read_to_close(stream: &mut TcpStream) -> String {
     let mut received = Vec::new();
-    // A reset after the answer is a close, too; a time-out is not.
+    // A reset after the answer counts as a close; a timeout does not.
     if let Err(error) = stream.read_to_end(&mut received) {
         assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "still open: {error}");
     }
     String::from_utf8_lossy(&received).into_owned()
 }
 
-/// Reads one answer to its end; its body has a declared length, unless it comes as things happen.
+/// Reads one answer to its end. Its body has a declared length, unless it is a stream.
 pub(crate) fn read_response(from: &mut impl BufRead, method: &str) -> io::Result<Response> {
     let status_line = read_line(from)?;
     let status = status_line.split(' ').nth(1).and_then(|code| code.parse().ok());
@@ -297,7 +298,7 @@ pub(crate) fn read_response(from: &mut impl BufRead, method: &str) -> io::Result
     Ok(response)
 }
 
-/// A body in chunks, to its end (RFC 9112 7.1).
+/// A chunked body, to its end (RFC 9112 7.1).
 fn read_chunks(from: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {

@@ -1,5 +1,5 @@
-//! The rules for every request and answer (decisions 17) through the real program: it has the edge that
-//! `idgate-server/src/http/tests` tests, the times of the manual, and an orderly end.
+//! The rules for every request and answer (decisions 17) with the real program: the rules that
+//! `idgate-server/src/http/tests` tests, the timeouts of the manual, and an orderly shutdown.
 
 use std::collections::BTreeSet;
 use std::io::{BufReader, ErrorKind, Write};
@@ -82,7 +82,8 @@ fn a_peer_that_does_not_finish_is_cut_off_after_10_s() {
         ("header", begin("GET /healthz HTTP/1.1\r\nHost: g\r\n".into()), "X: y\r\n"),
         ("body", begin(format!("{post}{form}state=")), "x"),
     ];
-    // A little more each second keeps no connection open for longer. Others are served in the meantime.
+    // One more byte each second does not keep a connection open any longer. Other requests are
+    // served in the meantime.
     for second in 1..10 {
         for (what, stream, drip) in &mut peers {
             stream.write_all(drip.as_bytes()).unwrap_or_else(|_| panic!("{what}: {second} s"));

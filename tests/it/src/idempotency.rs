@@ -29,7 +29,7 @@ fn the_same_key_and_body_give_the_same_answer() {
     let first = post(&mut tenant, "order-1", &body()).expect_status(201);
     let again = post(&mut tenant, "order-1", &body()).expect_status(201);
     assert_eq!(again.body, first.body);
-    // Also when the session is over, and after a restart.
+    // Also after the session has ended, and after a restart.
     let created = Created::of(first.json());
     let answer = form(&sample_wallet(), &created);
     tenant.post_answer(&created.id, &answer).expect_status(200);
@@ -39,7 +39,7 @@ fn the_same_key_and_body_give_the_same_answer() {
     let gateway = Gateway { server: installation.serve(), client, installation };
     let mut tenant = gateway.tenant();
     assert_eq!(post(&mut tenant, "order-1", &body()).body, first.body);
-    // Another key, or none, is another session.
+    // Another key, or none, gives another session.
     let ids: BTreeSet<String> = [
         post(&mut tenant, "order-2", &body()),
         tenant.post_session(&request_for(&["given_name"])),
@@ -65,7 +65,7 @@ fn the_same_key_with_another_body_is_400() {
 }
 
 #[test]
-fn what_was_refused_is_not_remembered() {
+fn a_rejected_creation_is_not_stored_under_its_idempotency_key() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     post(&mut tenant, "k", "{}").expect_error(400, "invalid_request");
@@ -89,7 +89,7 @@ fn sessions(gateway: &Gateway) -> i64 {
 }
 
 #[test]
-fn a_key_is_its_clients_own() {
+fn idempotency_keys_are_separate_for_each_client() {
     let gateway = Gateway::start();
     let other = gateway.installation.create_client("other", true);
     let ids = [gateway.tenant(), gateway.tenant_of(&other)].map(|mut tenant| {
@@ -99,7 +99,7 @@ fn a_key_is_its_clients_own() {
 }
 
 #[test]
-fn a_key_of_another_form_is_400() {
+fn a_malformed_idempotency_key_is_400() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     for bad in ["", "a b", "é", &"k".repeat(256)] {
@@ -115,7 +115,7 @@ fn a_key_of_another_form_is_400() {
 }
 
 #[test]
-fn delete_takes_the_answer_along_and_the_file_never_had_it_in_plain() {
+fn deleting_a_session_removes_its_sealed_idempotent_answer() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let first = post(&mut tenant, "a-key-to-look-for", &body()).expect_status(201).json();

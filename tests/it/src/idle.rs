@@ -1,4 +1,4 @@
-//! Thousands of peers that say half a sentence (decisions 17).
+//! Thousands of clients that send an incomplete request (decisions 17).
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -10,7 +10,7 @@ use crate::tenant::{Gateway, request_for};
 
 const CONNECTIONS: usize = 5000;
 const ADDRESSES: usize = 25;
-/// By then every one of them is closed: 10 s for a head, and some.
+/// When all of them are closed: 10 s for a head, and a margin.
 const CLOSED_BY: Duration = Duration::from_secs(12);
 
 #[test]
@@ -52,7 +52,7 @@ fn is_open(mut stream: &TcpStream) -> bool {
     }
 }
 
-/// How many this process may have open; the server inherits the limit.
+/// The limit of open files for this process, which the server inherits.
 fn file_descriptors() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();

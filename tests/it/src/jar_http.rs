@@ -1,4 +1,4 @@
-//! The jar profile over HTTP: signed requests, encrypted answers, discovery, and the custody of the
+//! Request mode jar over HTTP: signed requests, encrypted answers, discovery, and the storage of
 //! keys (decisions 5, 6, 8 and 18).
 
 mod answers;
@@ -19,9 +19,9 @@ use crate::http::{Http, Request, Response};
 use crate::server::Installation;
 use crate::tenant::{Created, Gateway, Tenant, now_ms, sample_trust, sample_wallet};
 
-/// A server in one of the two profiles that trusts both sample issuers, and its tenant.
+/// A server in one of the two request modes that trusts both sample issuers, and its tenant.
 struct Desk {
-    // Dropped before the directory that it works in.
+    // Dropped before its directory.
     gateway: Gateway,
     tenant: Tenant,
     wallet: Wallet,
@@ -44,7 +44,7 @@ impl Desk {
         Self { gateway, tenant, wallet: sample_wallet().with_mdoc(licence.document) }
     }
 
-    /// Ends the server, in an orderly way or not, and starts it again in `mode`.
+    /// Ends the server, gracefully or not, and starts it again in `mode`.
     fn restart(self, kill: bool, mode: &str) -> Self {
         let Self { gateway, mut tenant, wallet } = self;
         let Gateway { server, client, installation } = gateway;
@@ -75,7 +75,7 @@ impl Desk {
         self.tenant.http.send(&Request::get(request_path(created)))
     }
 
-    /// Verifies a Request Object as a strict wallet does, with the DID document in force.
+    /// Verifies a Request Object like a strict wallet, with the DID document in force.
     fn verify(&mut self, created: &Created, jwt: &str) -> JarRequest {
         let link = JarLink::parse(&created.uri).unwrap();
         JarRequest::verify(&link, jwt, &did_document(&mut self.tenant.http), now_ms()).unwrap()

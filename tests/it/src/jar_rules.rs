@@ -1,5 +1,5 @@
-//! The jar profile on the library, in virtual time: the tamper table, both profiles side by side,
-//! mdoc transcripts and MACs, and what belongs to one session only.
+//! Request mode jar with the library, in virtual time: the tamper table, both request modes, mdoc
+//! transcripts and MACs, and the binding to one session.
 
 mod harness;
 mod mdoc;

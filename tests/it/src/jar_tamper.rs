@@ -1,5 +1,5 @@
-//! The tamper table of the jar profile: one change to a good encrypted answer at a time, and what
-//! the gateway must say. [`rows`] is data; a [`JarGateway`] runs it, in-process or over HTTP.
+//! The tamper table of request mode jar: one change at a time to a good encrypted answer, and the
+//! expected outcome. [`rows`] is data; a [`JarGateway`] runs it, in-process or over HTTP.
 
 mod rows;
 mod scenario;
@@ -11,7 +11,7 @@ pub use self::scenario::JarScenario;
 use crate::tamper::{Gateway, Outcome, Row};
 use idgate_testkit::request_object::{JarLink, JarRequest};
 
-/// A gateway whose sessions are made in the jar profile.
+/// A gateway whose sessions are in request mode jar.
 pub trait JarGateway: Gateway {
     /// The Request Object behind `request_uri`.
     fn fetch(&mut self, request_uri: &str, now_ms: u64) -> String;
@@ -38,7 +38,7 @@ pub fn open(gateway: &mut dyn JarGateway, scenario: &JarScenario) -> JarRequest 
         .unwrap_or_else(|refused| panic!("{refused}"))
 }
 
-/// One scenario from the session's creation to its result.
+/// Runs one scenario from the session's creation to its result.
 pub fn run(gateway: &mut dyn JarGateway, scenario: &JarScenario) -> Outcome {
     let body = scenario.answer(&open(gateway, scenario));
     let now_ms = scenario.made.now_ms;

@@ -1,4 +1,4 @@
-//! Commands that are killed on their way, at a write of our choice, and directories as they were.
+//! Commands that are killed at a chosen write, and directories restored to an earlier state.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::machine;
 use crate::server::{Installation, Output};
 
-/// Runs `arguments`, killed at the `at`th write.
+/// Runs `arguments` and kills the command at write number `at`.
 pub(crate) fn run_killed(installation: &Installation, arguments: &[&str], at: u32) -> Output {
     let mut command = installation.command(arguments);
     command.env("LD_PRELOAD", machine::library()).env("IDGATE_KILL_AT", at.to_string());
@@ -19,7 +19,7 @@ pub(crate) fn run_killed(installation: &Installation, arguments: &[&str], at: u3
     }
 }
 
-/// Copies the database files and the key, as they are.
+/// Copies the database files and the key unchanged.
 pub(crate) fn restore(from: &Path, to: &Path) {
     let _ = fs::remove_dir_all(to);
     fs::DirBuilder::new().mode(0o700).create(to).unwrap();

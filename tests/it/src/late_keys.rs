@@ -1,4 +1,5 @@
-//! A key that stops while a request of it is on the way changes nothing any more (decisions 10).
+//! A key that is revoked while one of its requests is being received changes nothing (decisions
+//! 10).
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -14,7 +15,7 @@ use crate::tenant::{Gateway, Tenant, request_for};
 const KEYS: &str = "/v1/api-keys";
 const ENDPOINT: &str = "/v1/webhook-endpoint";
 
-/// A request whose key was good, and whose body is still to come.
+/// A request whose key was accepted and whose body is still to come.
 struct LetIn {
     connection: BufReader<TcpStream>,
     body: String,
@@ -31,7 +32,7 @@ impl LetIn {
         );
         let mut connection = BufReader::new(connect(gateway.server.address).unwrap());
         connection.get_mut().write_all(head.as_bytes()).unwrap();
-        // The body is asked for once the key was looked at.
+        // The server asks for the body after checking the key.
         let mut line = String::new();
         connection.read_line(&mut line).unwrap();
         assert!(line.starts_with("HTTP/1.1 100 "), "{line}");
@@ -45,7 +46,7 @@ impl LetIn {
     }
 }
 
-/// A key with all scopes and perhaps an expiry: its id and itself.
+/// A key with all scopes and perhaps an expiry: its id and its value.
 fn key(tenant: &mut Tenant, expires_at: Option<u64>) -> (String, String) {
     let expires_at = expires_at.map(|at| idgate_core::UnixMillis(at).to_string());
     let scopes = ["session:create", "session:read", "audit:read", "api_keys:manage"];
@@ -88,7 +89,7 @@ fn what_a_key_asked_for_before_it_stopped_is_not_done_after() {
         let put = LetIn::new(&gateway, &key, &format!("PUT {ENDPOINT}"), &url);
         let create = LetIn::new(&gateway, &key, "POST /v1/sessions", &request_for(&["given_name"]));
         stop(&mut tenant, machine, &id, &key);
-        // A body that comes within 20 ms counts as one that came with its head.
+        // A body that arrives within 20 ms counts as arriving with its head.
         gateway.server.pass(machine, Duration::from_millis(500));
         for late in [post, put, create] {
             let answer = late.finish();
@@ -96,7 +97,7 @@ fn what_a_key_asked_for_before_it_stopped_is_not_done_after() {
             answer.expect_error(401, "invalid_api_key");
         }
     }
-    // The operator's key and three that it made; and no endpoint.
+    // The operator's key and the three that it created, and no endpoint.
     let list = tenant.http.send(&Request::get(KEYS).bearer(&tenant.api_key)).json();
     assert_eq!(list["api_keys"].as_array().unwrap().len(), 4);
     let endpoint = Request::get(ENDPOINT).bearer(&tenant.api_key);

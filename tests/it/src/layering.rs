@@ -1,5 +1,5 @@
-//! What the library may depend on, which of its parts may import which, and the tables that
-//! everything outside relies on.
+//! The allowed dependencies of the library, the allowed imports between its parts, and the tables
+//! that outside users rely on.
 
 mod imports;
 mod tables;
@@ -15,8 +15,8 @@ use idgate_core::{ErrorCode, Reason};
 use self::imports::{Imports, is_one_family};
 use self::tables::{BASE, C_ABI, CORE, FETCH, Layers, SANDBOX, SERVER, STORE};
 
-/// IO, runtimes, clocks, randomness, the operating system itself, and other implementations of what
-/// the library implements. What `aws-lc-rs` brings is C: it needs a target that has a compiler for it.
+/// IO, runtimes, clocks, randomness, the operating system, and other implementations of what the
+/// library implements. `aws-lc-rs` brings C code, so it needs a target with a C compiler.
 const NOT_IN_CORE: [&str; 24] = [
     "tokio",
     "mio",
@@ -44,7 +44,7 @@ const NOT_IN_CORE: [&str; 24] = [
     "tracing-subscriber",
 ];
 
-/// Implementations of what a provider does. SHA-1, which names keys and proves nothing, is not its task.
+/// Implementations of a provider's tasks. SHA-1, which only names keys, is not one of them.
 const CRYPTOGRAPHY: [&str; 15] = [
     "aes",
     "aes_gcm",
@@ -96,8 +96,8 @@ const REASONS: &str = "issuer_signature_invalid, untrusted_issuer, chain_invalid
     transaction_data_mismatch, client_revoked, cancelled";
 
 #[test]
-fn core_has_no_io_no_runtime_no_randomness_and_no_system_below_it() {
-    // Randomness only where it is asked for by name.
+fn core_depends_on_no_io_runtime_randomness_or_system() {
+    // Randomness only with the feature that names it.
     assert!(dependencies("idgate-core", "rustcrypto,os-entropy").contains("getrandom"));
     for features in ["", "rustcrypto", "aws-lc-rs"] {
         let crates = dependencies("idgate-core", features);
@@ -108,7 +108,8 @@ fn core_has_no_io_no_runtime_no_randomness_and_no_system_below_it() {
     }
 }
 
-/// The program for production has no sample issuer, whose keys anyone can read, and no fixtures of tests.
+/// The production program has neither a sample issuer, whose keys anyone can read, nor test
+/// fixtures.
 #[test]
 fn the_program_without_its_sandbox_has_no_sample_issuers() {
     let of_samples = ["idgate-testkit", "idgate-sandbox", "tempfile"];
@@ -124,7 +125,8 @@ fn the_program_without_its_sandbox_has_no_sample_issuers() {
     assert_eq!(with_fixtures.count(), 0, "fixtures of tests are in the program");
 }
 
-/// No source of the other crates has a word of the issuers for phones: no path, no grant, no type.
+/// The sources of the other crates do not mention the issuer for phones: no path, no grant, no
+/// type.
 #[test]
 fn the_program_without_its_sandbox_has_no_issuer() {
     const WORDS: [&str; 5] =
@@ -158,7 +160,7 @@ fn the_files_of_the_fetcher_import_downwards_and_nothing_of_the_server() {
 }
 
 #[test]
-fn the_rooms_of_the_server_import_downwards() {
+fn the_folders_of_the_server_import_downwards() {
     check_layers("idgate_base", BASE);
     check_layers("idgate_store", STORE);
     check_layers("idgate_server", SERVER);
@@ -170,9 +172,9 @@ fn the_rooms_of_the_server_import_downwards() {
     assert!(importers.is_empty(), "{importers:?}");
 }
 
-/// Each crate of the server has others that it does not know.
+/// Each crate of the server must not use certain others.
 #[test]
-fn the_crates_of_the_server_know_only_what_is_below_them() {
+fn the_crates_of_the_server_depend_only_on_lower_crates() {
     for (name, others) in [
         ("idgate-base", &["idgate", "idgate-store", "rusqlite", "hyper", "clap"][..]),
         ("idgate-store", &["idgate", "idgate-server", "hyper", "clap", "idgate-testkit"]),
@@ -183,7 +185,7 @@ fn the_crates_of_the_server_know_only_what_is_below_them() {
         let found: Vec<&&str> = others.iter().filter(|other| crates.contains(**other)).collect();
         assert!(found.is_empty(), "{name}: {found:?}");
     }
-    // The store alone has the drivers of the databases.
+    // Only the store has the database drivers.
     for name in ["idgate_server", "idgate_base", "idgate_sandbox", "idgate_program"] {
         let users = imports_of(name);
         let users = users.of_crates(&["rusqlite", "tokio_postgres", "deadpool_postgres"]);
@@ -191,7 +193,7 @@ fn the_crates_of_the_server_know_only_what_is_below_them() {
     }
 }
 
-/// Files and folders of the store that bring its two databases together.
+/// Files and folders of the store that combine its two databases.
 const BOTH_DATABASES: [&str; 7] =
     ["crate", "audit_append", "copy", "db", "examine_database", "gateway", "operator"];
 
@@ -210,7 +212,7 @@ fn the_databases_of_the_store_do_not_know_each_other_and_what_they_share_knows_n
             wrong.extend(known.map(|to| format!("{file} -> {to}")));
         }
     }
-    // A temporary store is one of SQLite.
+    // A temporary store uses SQLite.
     wrong.retain(|arrow| !arrow.starts_with("fixtures -> "));
     assert!(wrong.is_empty(), "{wrong:#?}");
     // Columns and parameters have a type in each database.
@@ -221,7 +223,7 @@ fn the_databases_of_the_store_do_not_know_each_other_and_what_they_share_knows_n
         let mut users = store.of_crates(drivers);
         assert!(users.iter().any(|file| is_in(file, database)), "{database}");
         users.retain(|file| !is_in(file, database) && !of_drivers.contains(file));
-        // The parser of an address is the driver's.
+        // The driver parses addresses.
         users.retain(|file| !["address", "postgres_statements"].contains(file));
         assert!(users.is_empty(), "{database}: {users:?}");
     }
@@ -239,9 +241,9 @@ fn cryptography_is_called_through_the_provider() {
     assert_eq!(found, BACK_ENDS, "these call a crate of cryptography themselves");
 }
 
-/// Only the gateway is for Unix alone. Where a crate below differs, it says so with `cfg`.
+/// Only the gateway is limited to Unix. A lower crate marks differences with `cfg`.
 #[test]
-fn nothing_but_the_server_is_tied_to_one_system() {
+fn only_the_server_depends_on_one_operating_system() {
     for name in ["idgate_core", "idgate", "idgate_ffi"] {
         let imports = imports_of(name);
         let found = imports.of_crates(&["std::os", "std::arch", "libc", "winapi"]);
@@ -251,7 +253,7 @@ fn nothing_but_the_server_is_tied_to_one_system() {
 }
 
 #[test]
-fn a_module_of_a_crate_is_found_in_whatever_way_it_is_named() {
+fn a_module_import_is_found_in_every_spelling() {
     for (code, found) in [
         ("use std::os::unix::fs::MetadataExt as _;", true),
         ("use std::{fs, os::{fd, unix::fs::chown}};", true),
@@ -265,7 +267,7 @@ fn a_module_of_a_crate_is_found_in_whatever_way_it_is_named() {
 }
 
 #[test]
-fn a_crate_is_found_in_whatever_way_it_is_named() {
+fn a_crate_import_is_found_in_every_spelling() {
     for (code, found) in [
         ("use sha2::{Digest as _, Sha256};", true),
         ("pub(crate) use ::sha2::Digest;", true),
@@ -291,7 +293,7 @@ fn no_cycle_of_files_is_larger_than_a_module_and_its_children() {
 }
 
 #[test]
-fn an_arrow_is_found_in_whatever_way_it_is_written() {
+fn an_import_edge_is_found_in_every_spelling() {
     let imported = |code: &str| {
         let texts =
             [("a", code), ("a::own", ""), ("b", ""), ("b::c", ""), ("d", ""), ("crate", "")];
@@ -316,7 +318,7 @@ fn an_arrow_is_found_in_whatever_way_it_is_written() {
 }
 
 #[test]
-fn a_cycle_is_found_and_one_family_is_told_from_two() {
+fn import_cycles_are_found_and_module_families_distinguished() {
     let cycles = |files: &[(&str, &str)]| {
         let sources: Vec<_> = files.iter().map(|(m, text)| ((*m).into(), (*text).into())).collect();
         let imports = Imports::of_sources("sample", &sources);
@@ -342,7 +344,7 @@ fn the_sample_wallet_shares_no_code_with_core() {
 }
 
 #[test]
-fn the_tables_of_codes_are_those_of_the_decisions() {
+fn the_tables_of_codes_match_the_decisions() {
     let errors: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     assert_eq!(errors, ERRORS.split(", ").collect::<Vec<_>>());
     let reasons: Vec<&str> = Reason::ALL.iter().map(|code| code.as_str()).collect();
@@ -399,7 +401,7 @@ fn dependencies(package: &str, features: &str) -> BTreeSet<String> {
     lines.lines().filter_map(|line| line.split(' ').next()).map(String::from).collect()
 }
 
-/// The same with the features that they have.
+/// The same with their features.
 fn features_of(package: &str, features: &str) -> String {
     tree(package, features, "normal,features")
 }

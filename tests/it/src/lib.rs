@@ -1,8 +1,8 @@
 //! Behaviour tests of idgate: one file per behaviour, one test binary.
 
-// Nothing here is an interface: the fields are meant to be set and matched.
+// This is not a public interface: the fields are meant to be set and matched.
 #![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)]
-// A test may panic, and those that wait for a running server read the clock.
+// Tests may panic, and those that wait for a running server read the clock.
 #![cfg_attr(
     test,
     allow(

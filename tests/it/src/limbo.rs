@@ -1,6 +1,6 @@
-//! x509-limbo: certificate paths as RFC 5280 has them. Where idgate decides otherwise,
-//! `divergences.json` says so with the reason; a difference that is not listed fails, and so does a
-//! listed one that went away.
+//! x509-limbo: certificate paths according to RFC 5280. Where idgate decides otherwise,
+//! `divergences.json` gives the reason. An unlisted difference fails the test, and so does a listed
+//! one that no longer occurs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -12,12 +12,12 @@ use idgate_core::shell::{RootOrigin, TrustAnchor, is_good_by_crls, is_valid_rfc5
 use idgate_testkit::limbo::{self, Case};
 use serde_json::Value;
 
-/// The groups about paths and revocation. `webpki` and `online` are about host names; they run as
-/// inputs that must not panic.
+/// The groups about paths and revocation. `webpki` and `online` are about host names; their inputs
+/// only must not cause a panic.
 const GROUPS: [&str; 6] = ["pathlen", "rfc5280", "crl", "pathological", "invalid", "cve"];
 /// For cases without a time: 2026-11-21T12:00:00Z.
 const NOW: UnixMillis = UnixMillis(1_795_262_400_000);
-/// For cases without a limit of their own: what an x5chain can hold.
+/// For cases without a limit of their own: the capacity of an x5chain.
 const MAX_INTERMEDIATES: usize = 9;
 
 #[test]

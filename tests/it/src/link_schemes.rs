@@ -1,4 +1,4 @@
-//! Further schemes of links that the operator names (decisions 41).
+//! Additional link schemes that the operator configures (decisions 41).
 
 use crate::http::Request;
 use crate::server::Installation;
@@ -25,7 +25,7 @@ fn a_session_has_a_link_behind_each_scheme_that_the_operator_named() {
     let mut asked = request_for(&["given_name"]);
     asked["profiles"] = serde_json::json!(["draft", "1.0"]);
     let created = tenant.create(&asked);
-    // The request is that of newer wallets, which the link of all wallets does not carry.
+    // This is the request for newer wallets, which the general link does not carry.
     let newer = link(&created, "haip").strip_prefix("haip-vp://?").unwrap();
     assert_ne!(newer, link(&created, "openid4vp").strip_prefix("openid4vp://?").unwrap());
     for scheme in NAMED.split(',') {
@@ -48,7 +48,7 @@ fn a_session_has_a_link_behind_each_scheme_that_the_operator_named() {
 }
 
 #[test]
-fn a_scheme_that_a_browser_handles_itself_is_refused_at_the_start() {
+fn serve_refuses_a_link_scheme_that_browsers_handle() {
     for (bad, why) in [
         ("https", "never reach a wallet"),
         ("javascript", "never reach a wallet"),

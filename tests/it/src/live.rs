@@ -1,4 +1,4 @@
-//! `idgate doctor --live`: what a container asks itself. TLS in-process: `tls`.
+//! `idgate doctor --live`: the check that a container runs on itself. TLS is tested in `tls`.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use crate::server::{Installation, Output, ends_within, eventually, is_at_rest};
 
-/// How long an answer is waited for.
+/// How long the check waits for an answer.
 const LONGEST: Duration = Duration::from_secs(3);
 
-/// Asks where the gateway is said to be.
+/// Checks a gateway at this listen address.
 fn ask(installation: &Installation, listen: impl ToString) -> Output {
     installation.run(&["doctor", "--live", "--json", "--listen", &listen.to_string()])
 }
 
-/// Asks a program that takes the request, sends `bytes` over the whole time, and never ends its answer.
+/// Checks a program that accepts the request, sends `bytes` over the whole time, and never finishes
+/// its answer.
 fn ask_in_vain(bytes: &[u8]) -> Output {
     let installation = Installation::new().with_machine();
     let machine = installation.machine();
@@ -49,7 +50,7 @@ fn refused(output: &Output, why: &str) {
     assert!(report["checks"][0]["message"].as_str().unwrap().contains(why), "{report}");
 }
 
-/// A program that is no gateway: what it does with each connection.
+/// A program that is not a gateway, with its behaviour for each connection.
 fn other(does: impl Fn(std::net::TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -58,12 +59,12 @@ fn other(does: impl Fn(std::net::TcpStream) + Send + 'static) -> SocketAddr {
 }
 
 #[test]
-fn a_gateway_that_runs_is_alive_and_one_that_ended_is_not() {
+fn the_live_check_tells_a_running_gateway_from_a_stopped_one() {
     let installation = Installation::new();
     let server = installation.serve();
     let output = ask(&installation, server.address);
     assert_eq!((output.code, &output.json()["ok"]), (0, &true.into()), "{output:?}");
-    // As it is told to listen: on all addresses, of which this machine's own is one.
+    // It listens on all addresses, including the machine's own.
     let listen = format!("0.0.0.0:{}", server.address.port());
     let behind = Installation::new()
         .with("IDGATE_LISTEN", &listen)
@@ -80,18 +81,18 @@ fn a_gateway_that_runs_is_alive_and_one_that_ended_is_not() {
 }
 
 #[test]
-fn one_that_takes_connections_and_never_answers_is_not_alive() {
+fn the_live_check_fails_for_a_gateway_that_never_answers() {
     refused(&ask_in_vain(b""), "no answer within 3 s");
 }
 
-/// Each byte comes in time, and the answer never does.
+/// Each byte comes in time, and the answer never ends.
 #[test]
 fn one_that_answers_byte_by_byte_is_not_waited_for() {
     refused(&ask_in_vain(b"HTTP/1.1 200 OK"), "no answer within 3 s");
 }
 
 #[test]
-fn another_program_at_its_place_is_not_taken_for_it() {
+fn the_live_check_fails_for_another_program_on_the_port() {
     for answer in ["HTTP/1.1 503 Service Unavailable\r\n\r\n", "SSH-2.0-other\r\n", ""] {
         let address = other(move |mut stream| {
             let _ = stream.read(&mut [0; 1024]);
@@ -102,7 +103,7 @@ fn another_program_at_its_place_is_not_taken_for_it() {
 }
 
 #[test]
-fn settings_that_do_not_say_where_it_is_are_told() {
+fn the_live_check_names_missing_settings() {
     refused(&ask(&Installation::new(), "127.0.0.1:0"), "name a port");
     refused(&ask(&Installation::new(), "everywhere"), "IDGATE_LISTEN");
     assert_eq!(Installation::new().run(&["doctor", "--live", "--deep"]).code, 2);

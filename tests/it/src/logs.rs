@@ -1,5 +1,5 @@
-//! The log cannot be turned against the gateway: whatever stderr is, it serves and stops; and whoever
-//! knocks, the volume stays small.
+//! Logging cannot harm the gateway: it serves and stops whatever stderr is, and unauthenticated
+//! requests do not fill the volume.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -15,10 +15,10 @@ use crate::tenant::{
     Gateway, Tenant, answer_request, form, request_for, sample_trust, sample_wallet,
 };
 
-/// Far more than stopping takes, and far less than the drain may.
+/// Far longer than stopping takes, and far shorter than the drain timeout.
 const PROMPT: Duration = Duration::from_secs(10);
 
-/// An installation whose server logs everything that it can.
+/// An installation whose server logs as much as possible.
 struct Talkative {
     installation: Installation,
     client: Client,
@@ -35,7 +35,8 @@ impl Talkative {
         Self { installation, client, admin_token }
     }
 
-    /// Serves with `stderr`: sessions are made, lines that are lost are counted, and SIGTERM ends it.
+    /// Serves with `stderr`: creates sessions, checks that lost lines are counted, and stops with
+    /// SIGTERM.
     fn serves_and_stops(&self, what: &str, stderr: impl Into<Stdio>, loses: bool) {
         let server = self.installation.serve_with_stderr(stderr);
         let mut tenant =
@@ -47,7 +48,7 @@ impl Talkative {
             let value = text.lines().find_map(|line| line.strip_prefix(LOST)).unwrap();
             value.trim().parse::<u64>().unwrap()
         };
-        // Many times what a pipe holds.
+        // Many times the capacity of a pipe.
         for _ in 0..500 {
             tenant.create(&request_for(&["given_name"]));
         }
@@ -73,20 +74,20 @@ fn a_log_on_a_full_volume_neither_ends_nor_holds_up_the_server() {
 }
 
 #[test]
-fn a_log_into_a_closed_pipe_neither_ends_nor_holds_up_the_server() {
+fn logging_to_a_closed_pipe_neither_stops_nor_blocks_the_server() {
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);
     Talkative::new().serves_and_stops("a closed pipe", writer, true);
 }
 
 #[test]
-fn a_log_into_a_pipe_that_nobody_reads_neither_ends_nor_holds_up_the_server() {
+fn logging_to_an_unread_pipe_neither_stops_nor_blocks_the_server() {
     let (reader, writer) = io::pipe().unwrap();
     Talkative::new().serves_and_stops("an unread pipe", writer, false);
     drop(reader);
 }
 
-/// A pipe in which there is no room for a single byte.
+/// A pipe without room for a single byte.
 fn stuffed_pipe() -> (io::PipeReader, io::PipeWriter) {
     let (reader, mut writer) = io::pipe().unwrap();
     rustix::io::ioctl_fionbio(writer.as_fd(), true).unwrap();
@@ -173,13 +174,13 @@ fn strangers_are_sampled_and_summed_up_and_do_not_fill_the_log() {
             });
         }
     });
-    // What a tenant does has its line all the same.
+    // A tenant's action is logged nevertheless.
     let created = gateway.tenant().create(&request_for(&["given_name"]));
     assert!(created.id.starts_with("ses_"));
     let Gateway { server, installation, .. } = gateway;
     server.stop();
     let log = installation.log();
-    // 20,400 requests: 30 have a line, and one more for each second.
+    // 20,400 requests: 30 have a line, plus one line for each second.
     assert!(log.len() < 64 * 1024, "{} bytes", log.len());
     assert!(log.contains(r#"route="/v1/sessions" status=201"#), "{log}");
     let summed = |status: &str| {

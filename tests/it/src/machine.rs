@@ -1,5 +1,5 @@
-//! The clocks and the random source of a server, set by its test while it runs. `preload/machine.c` is preloaded
-//! before the C library, and reads the page that is written here.
+//! Controls the clocks and the random source of a running server. `preload/machine.c` is loaded
+//! before the C library and reads the page that is written here.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -20,15 +20,16 @@ const FROZEN: u64 = 8;
 const SET: u64 = 16;
 const RANDOMLESS: u64 = 24;
 const SLEPT: u64 = 32;
-/// The latest time that a server has seen.
+/// The latest time that a server has read.
 const LATEST: u64 = 40;
 const EPOCH: u64 = 48;
 const LENGTH: u64 = 56;
 
-/// The machine that the servers of one or several installations run on, as far as they can tell.
+/// The machine that the servers of one or several installations see.
 ///
-/// A jump moves the real-time and the monotonic clock together, and ends every wait whose time has come: to the
-/// server it is as if the time had passed. A clock that is set moves the real-time clock alone.
+/// A jump moves the real-time and the monotonic clock together, and ends every wait whose time has
+/// come: to the server it is as if the time had passed. Setting the clock moves only the real-time
+/// clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine(Arc<Page>);
 
@@ -56,34 +57,35 @@ impl Machine {
         &self.0.path
     }
 
-    /// Lets this time pass for the servers, from one moment to the next.
+    /// Lets this time pass for the servers in one step.
     pub(crate) fn jump(&self, time: Duration) {
-        // A nanosecond more, so that stopped clocks do not rest exactly on a deadline: a wait of the standard library
-        // that has no time left, and is not over it, begins again at once and for ever.
+        // One more nanosecond, so that stopped clocks never stop exactly at a deadline. A wait of
+        // the standard library with no time left that is not over would restart immediately and
+        // forever.
         let time = time + Duration::from_nanos(1);
         self.write(JUMPED, self.read(JUMPED) + i64::try_from(time.as_nanos()).unwrap());
     }
 
-    /// How much time it has jumped so far, in nanoseconds.
+    /// How much time was jumped so far, in nanoseconds.
     pub(crate) fn jumped_ns(&self) -> i64 {
         self.read(JUMPED)
     }
 
-    /// Stops the clocks: from now on time passes by jumps alone.
+    /// Stops the clocks: from now on time passes only by jumps.
     pub(crate) fn freeze(&self) {
         self.write(FROZEN, monotonic_ns());
     }
 
-    /// Lets the clocks run on from where they were stopped.
+    /// Lets the clocks continue from where they were stopped.
     pub(crate) fn thaw(&self) {
         let stopped = monotonic_ns() - self.read(FROZEN);
         let jumped = self.read(JUMPED) - stopped;
-        // Both together: between two writes the clocks would be set back.
+        // Both in one write: between two writes the clocks would be set back.
         let both = [jumped.to_ne_bytes(), 0_i64.to_ne_bytes()].concat();
         self.0.file.write_all_at(&both, JUMPED).unwrap();
     }
 
-    /// Sets the real-time clock alone, by so many milliseconds from the true time.
+    /// Sets only the real-time clock, by this many milliseconds from the true time.
     pub(crate) fn set_clock(&self, by_ms: i64) {
         self.write(SET, by_ms * 1_000_000);
     }
@@ -93,8 +95,8 @@ impl Machine {
         self.write(RANDOMLESS, i64::from(!there));
     }
 
-    /// How long its threads asked to sleep so far, all of them together: those of SQLite that wait for a lock among
-    /// them. It is what was asked for, and not what passed.
+    /// The total time that its threads asked to sleep, including SQLite's waits for a lock. It is
+    /// the requested time, not the elapsed time.
     pub(crate) fn slept(&self) -> Duration {
         Duration::from_nanos(u64::try_from(self.read(SLEPT)).unwrap())
     }

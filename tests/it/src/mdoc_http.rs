@@ -1,5 +1,5 @@
-//! mdoc through the real binary: a good answer is verified, and every change of one thing in it is
-//! refused with its own code, in test-mode and in live sessions.
+//! mdoc with the real binary: a good answer is verified, and every single change to it is rejected
+//! with its own code, in test-mode and in live sessions.
 
 mod desk;
 mod host;
@@ -25,13 +25,13 @@ use crate::tamper::one_of_each_outcome;
 use crate::tenant::{members, now_ms, timestamp};
 
 #[test]
-fn a_change_of_each_outcome_gives_its_code_over_http() {
+fn a_tampered_mdoc_of_each_outcome_gives_its_code_over_http() {
     every_row_holds(&one_of_each_outcome(rows(), |row| row.expected));
 }
 
 #[test]
 #[ignore = "before a release: every row over HTTP, which the everyday tier runs in-process"]
-fn every_change_of_one_thing_gives_its_code_over_http() {
+fn every_tampered_mdoc_gives_its_code_over_http() {
     let refusals = rows().filter(|row| row.expected.reason().is_some()).count();
     assert!(refusals >= 130, "{refusals} refusals");
     every_row_holds(&rows().collect::<Vec<_>>());
@@ -59,7 +59,7 @@ fn mismatches(test: bool, table: &[&Row]) -> Vec<String> {
 }
 
 #[test]
-fn no_two_rows_have_one_title() {
+fn row_titles_are_unique() {
     let mut titles: Vec<&str> = rows().map(|row| row.title).collect();
     titles.sort_unstable();
     let count = titles.len();
@@ -68,7 +68,7 @@ fn no_two_rows_have_one_title() {
 }
 
 #[test]
-fn verification_details_say_what_was_trusted_and_how_it_was_bound() {
+fn verification_details_name_the_trust_anchor_and_the_device_proof() {
     let mut desk = Desk::start(Installation::new(), false, &["--revocation", "off"]);
     let created = desk.tenant.create(&mdl_request());
     let scenario = desk.scenario(&created);
@@ -102,7 +102,7 @@ fn verification_details_say_what_was_trusted_and_how_it_was_bound() {
 }
 
 #[test]
-fn an_answer_counts_for_its_own_session_only() {
+fn an_answer_is_bound_to_its_session() {
     let mut desk = Desk::start(Installation::new(), true, &["--revocation", "off"]);
     let [first, second] = [(); 2].map(|()| desk.tenant.create(&mdl_request()));
     let stolen = desk.scenario(&first).text();
@@ -114,7 +114,7 @@ fn an_answer_counts_for_its_own_session_only() {
 }
 
 #[test]
-fn the_wallet_reads_the_same_refusal_whatever_the_reason() {
+fn the_wallet_gets_the_same_error_whatever_the_reason() {
     let mut desk = Desk::start(Installation::new(), true, &["--revocation", "off"]);
     let refusals = rows().filter(|row| row.expected.reason().is_some()).step_by(7);
     let mut bodies: Vec<Vec<u8>> = refusals

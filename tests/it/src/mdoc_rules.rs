@@ -1,6 +1,6 @@
 //! The rules of an mdoc presentation (ISO/IEC 18013-5 8.3, 9.1 and 9.3) that `mdoc_tamper` cannot
-//! say: about what is trusted and asked, other curves, bounds, and what a result tells. On both back
-//! ends, beside the good presentation that differs in that one thing.
+//! express: trust and request, other curves, limits, and the contents of a result. Each runs on
+//! both back ends, next to the good presentation that differs only in that point.
 
 mod device;
 mod elements;
@@ -38,14 +38,14 @@ const PROVIDERS: [CryptoProvider; 2] = [aws_lc_rs::PROVIDER, rustcrypto::PROVIDE
 
 type Verdict = Result<VerifiedCredential, Reason>;
 
-/// A presentation in the making, and what is expected of it.
+/// A presentation in the making, and the expectation.
 struct Case {
     signer: Identity,
     trust: TrustEntry,
     document: Document,
     proof: DeviceProof,
     transcript: Vec<u8>,
-    /// The last change before the bytes are made.
+    /// The last change before encoding.
     response: fn(&mut Cbor),
     livemode: bool,
     documents: DeviceResponseDocuments,
@@ -102,7 +102,7 @@ impl Case {
         &mut self.document.issuer_signed
     }
 
-    /// Makes the digests anew, after items were changed.
+    /// Recomputes the digests after items were changed.
     fn digest(&mut self) {
         self.issued().digest(HashAlg::Sha256);
     }
@@ -119,7 +119,7 @@ impl Case {
         self.verify_bytes(&self.bytes())
     }
 
-    /// The verdict, the same on both back ends, and again once the signer is known.
+    /// The verdict, which is the same on both back ends, and again once the signer is remembered.
     #[track_caller]
     fn verify_bytes(&self, bytes: &[u8]) -> Verdict {
         let trust = TrustSnapshot::new(1, [self.trust.clone()]);
@@ -158,7 +158,7 @@ impl Case {
         one
     }
 
-    /// A program that verifies one presentation gets the same verdict and the same claims.
+    /// A program that verifies a single presentation gets the same verdict and the same claims.
     #[track_caller]
     fn is_the_same_by_the_front_door(&self, verdict: &Verdict, bytes: &[u8], trust: TrustSnapshot) {
         let now = UnixMillis(self.now);
@@ -181,7 +181,7 @@ impl Case {
     }
 }
 
-/// The good presentation with one change is refused with this reason.
+/// The good presentation with one change is rejected for this reason.
 #[track_caller]
 fn refused(reason: Reason, change: impl FnOnce(&mut Case)) {
     let mut case = Case::new();
@@ -189,7 +189,7 @@ fn refused(reason: Reason, change: impl FnOnce(&mut Case)) {
     assert_eq!(case.verify().err(), Some(reason));
 }
 
-/// The good presentation with one change is still good.
+/// The good presentation with one change is still accepted.
 #[track_caller]
 fn accepted(change: impl FnOnce(&mut Case)) -> VerifiedCredential {
     let mut case = Case::new();

@@ -1,5 +1,5 @@
-//! The tamper table of mdoc: a good answer, one change at a time, and what the gateway must say.
-//! It is data: `mdoc_http` runs it over HTTP, `cases` in-process.
+//! The mdoc tamper table: a good answer, one change at a time, and the expected outcome. It is
+//! data: `mdoc_http` runs it over HTTP, `cases` in-process.
 
 // The table runs in tests only.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -16,7 +16,7 @@ pub use self::scenario::{Authority, ISSUER_ID, Scenario, mdl, mdl_request};
 /// One change to a good answer.
 pub type Row = crate::tamper::Row<Scenario>;
 
-/// The status of a session whose answer was taken.
+/// The status of a session whose answer was accepted.
 pub const VERIFIED: &str = "VERIFIED";
 
 /// Every row.

@@ -1,4 +1,4 @@
-//! What operators read: the sums of settled live sessions, and the exposition for Prometheus.
+//! Metrics for operators: the sums of settled live sessions, and the Prometheus exposition.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -53,7 +53,7 @@ impl Observed {
     }
 }
 
-/// What the line of the exposition says that begins so.
+/// The value in the exposition's line with this beginning.
 pub(crate) fn seen(http: &mut Http, token: &str, line: &str) -> Option<u64> {
     let answer = http.send(&Request::get("/metrics").bearer(token)).expect_status(200);
     let text = String::from_utf8(answer.body).unwrap();
@@ -62,7 +62,7 @@ pub(crate) fn seen(http: &mut Http, token: &str, line: &str) -> Option<u64> {
 }
 
 #[test]
-fn live_sessions_are_summed_up_and_test_ones_are_not() {
+fn metrics_count_live_sessions_and_no_test_sessions() {
     let mut observed = Observed::start();
     let request = request_for(&["given_name"]);
     for _ in 0..3 {
@@ -116,7 +116,7 @@ fn live_sessions_are_summed_up_and_test_ones_are_not() {
 }
 
 #[test]
-fn only_an_admin_token_reads_metrics_and_a_revoked_one_stops_at_once() {
+fn metrics_need_an_admin_token_that_is_not_revoked() {
     let mut observed = Observed::start();
     let key = observed.live.api_key.clone();
     for target in ["/v1/admin/metrics", "/metrics"] {
@@ -135,7 +135,7 @@ fn only_an_admin_token_reads_metrics_and_a_revoked_one_stops_at_once() {
 }
 
 #[test]
-fn sums_that_cannot_be_read_are_502_and_sessions_go_on() {
+fn damaged_metrics_are_502_and_sessions_are_not_affected() {
     let mut observed = Observed::start();
     let request = request_for(&["given_name"]);
     observed.live.verified(&request, &sample_wallet());
@@ -144,22 +144,22 @@ fn sums_that_cannot_be_read_are_502_and_sessions_go_on() {
     observed.live.verified(&request, &sample_wallet());
     observed.change("ALTER TABLE elsewhere RENAME TO metrics_hours");
     assert_eq!(observed.summary()["total_estimated"], 1);
-    // A page of the file that is not what it was.
+    // A damaged page of the file.
     observed.change("UPDATE metrics_hours SET latency = x'ff'");
     observed.get("/v1/admin/metrics").expect_error(502, "metrics_unavailable");
     observed.live.verified(&request, &sample_wallet());
-    // Even the token cannot be looked up: still no 500.
+    // Even the token cannot be looked up, and still there is no 500.
     observed.change("ALTER TABLE admin_tokens RENAME TO elsewhere");
     observed.get("/v1/admin/metrics").expect_error(502, "metrics_unavailable");
 }
 
-/// A sum over numbers without end; with a table, so that it is of the database's present state.
+/// An endless sum. It uses a table, so that it depends on the database's present state.
 const ENDLESS: &str = "ALTER TABLE metrics_types RENAME TO elsewhere;
     CREATE VIEW metrics_types (hour, credential_type, verified, failed, expired) AS
     WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) SELECT n, '', 0, 0, 0 FROM n, trust_version";
 
 #[test]
-fn sums_without_end_are_broken_off_and_in_the_way_of_neither_trust_nor_lists() {
+fn endless_metric_queries_are_cancelled_and_do_not_block_trust_or_lists() {
     let mut observed = Observed::start();
     observed.change(ENDLESS);
     // More than there are threads for lists.
@@ -191,7 +191,7 @@ fn sums_without_end_are_broken_off_and_in_the_way_of_neither_trust_nor_lists() {
 }
 
 #[test]
-fn alerts_name_metrics_that_there_are() {
+fn alerts_only_name_existing_metrics() {
     let documented = include_str!("../../../docs/monitoring.md");
     let alerts = include_str!("../../../examples/deploy/alerts.yml");
     let words = alerts.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -204,7 +204,7 @@ fn alerts_name_metrics_that_there_are() {
 }
 
 #[test]
-fn what_is_used_of_descriptors_and_of_the_disk_is_seen() {
+fn metrics_show_the_use_of_descriptors_and_disk() {
     let mut observed = Observed::start();
     let seen = |observed: &mut Observed, line: &str| observed.seen(line).unwrap();
     let descriptors = r#"idgate_resource_used{resource="descriptors"}"#;
@@ -222,9 +222,9 @@ fn what_is_used_of_descriptors_and_of_the_disk_is_seen() {
     assert!(0 < used && used < limit, "{used} of {limit}");
 }
 
-/// In the place of queues of this process are connections; of the database's volume nothing is known.
+/// The node's connections take the place of its queues. Nothing is known of the database's volume.
 #[test]
-fn what_is_used_of_the_connections_to_postgresql_is_seen() {
+fn metrics_show_the_use_of_postgresql_connections() {
     let Some(database) = stores::migrated() else { return };
     let mut observed = Observed::start_on(Installation::on(&database));
     let id = observed.live.create(&request_for(&["given_name"])).id;
@@ -234,9 +234,9 @@ fn what_is_used_of_the_connections_to_postgresql_is_seen() {
     let limit = observed.seen(&of("limit", "db_connections")).unwrap();
     assert!((8..=32).contains(&limit), "{limit}");
     let used = of("used", "db_connections");
-    eventually("nobody uses one", || observed.seen(&used) == Some(0));
+    eventually("none is used", || observed.seen(&used) == Some(0));
     thread::scope(|scope| {
-        // Who reads a session waits, each on a connection.
+        // Requests that read a session wait, each on a connection.
         let lock = "LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3)";
         scope.spawn(|| stores::cluster().unwrap().run(&database, lock));
         eventually("it is locked", || {
@@ -248,7 +248,7 @@ fn what_is_used_of_the_connections_to_postgresql_is_seen() {
         let readers: Vec<_> =
             (0..3).map(|_| scope.spawn(|| gateway.http().send(&read).status)).collect();
         let mut operator = gateway.http();
-        // With them may be what the gateway does by itself.
+        // The gateway's own work may be among them.
         eventually("each is counted", || seen(&mut operator, &observed.token, &used) >= Some(3));
         for reader in readers {
             assert_eq!(reader.join().unwrap(), 200);
@@ -274,7 +274,7 @@ fn the_exposition_has_every_metric_and_no_word_of_a_client() {
     ] {
         observed.live.http.send(&request);
     }
-    // A request gives back what it used after its answer, and the gateway has writes of its own.
+    // A request releases its resources after its answer, and the gateway has writes of its own.
     let at_rest = ["db_writes", "fetches", "body_memory_bytes"]
         .map(|resource| format!(r#"idgate_resource_used{{resource="{resource}"}} 0"#));
     let text = eventually_some("nothing is in use", || {

@@ -1,5 +1,5 @@
-//! A fixed number of random changes to good answers: never a panic, and never VERIFIED from a changed
-//! presentation.
+//! A fixed number of random changes to good answers: none causes a panic, and no changed
+//! presentation is VERIFIED.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::{
@@ -19,14 +19,14 @@ use std::sync::Arc;
 const NOW: u64 = 1_800_000_000;
 const AUDIENCE: &str = "redirect_uri:https://gateway.example/r";
 const NONCE: &str = "n-0S6_WzA2Mj";
-/// Changed presentations: as many as take about a second.
+/// The number of changed presentations, which take about a second.
 const PRESENTATIONS: usize = 100_000;
-/// Changed answers and requests, of each kind: likewise.
+/// The number of changed answers and requests of each kind, likewise.
 const ANSWERS: usize = 100_000;
 
-/// The seed where `IDGATE_SEED` gives none: a change is judged by the same tries each time.
+/// The default seed, if `IDGATE_SEED` gives none: every run makes the same changes.
 const SEED: u64 = 0x1d6a7e;
-/// How many times more tries `IDGATE_LONG` makes, with a seed that is new each time.
+/// How many times more changes `IDGATE_LONG` makes, each time with a new seed.
 const LONG: usize = 60;
 
 /// The random changes to the good inputs of one target, and their number.
@@ -36,7 +36,7 @@ pub(crate) struct Mutations {
 }
 
 impl Mutations {
-    /// `tries` for every change; more with `IDGATE_LONG`.
+    /// Makes `tries` changes, or more with `IDGATE_LONG`.
     pub(crate) fn new(tries: usize) -> Self {
         let long = std::env::var_os("IDGATE_LONG").is_some();
         let given = std::env::var_os("IDGATE_SEED").is_some();
@@ -44,7 +44,7 @@ impl Mutations {
         Self { random: Random::new(seed), tries: if long { tries * LONG } else { tries } }
     }
 
-    /// One to four small changes, by the alphabet of the format or by any byte.
+    /// One to four small changes, from the format's alphabet or with any byte.
     pub(crate) fn mutate(&mut self, good: &[u8]) -> Vec<u8> {
         const ALPHABET: &[u8] = b"~.=-_{}[]\",:%+&$0A9z";
         let random = &mut self.random;
@@ -117,7 +117,7 @@ fn no_mutated_presentation_is_verified() {
         changed += usize::from(text != good);
         assert!(text == good || !verdict(&text), "{text}");
     }
-    // One of twelve changes is not text any more.
+    // One in twelve changes is no longer text.
     assert!(changed > mutations.tries / 2, "{changed} of {}", mutations.tries);
 }
 

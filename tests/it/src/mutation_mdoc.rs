@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use crate::hostile::Target;
 use crate::mutation::Mutations;
 
-/// Runs a target on so many mutations of its seeds, and of `more`: as many as take about a second.
+/// Runs a target on this many mutations of its seeds, and of `more`: as many as take about a
+/// second.
 fn hammer(name: &str, tries: usize, more: &[Vec<u8>]) {
     let target = Target::named(name).unwrap();
     let seeds: Vec<&Vec<u8>> = target.seeds.iter().chain(more).collect();
@@ -17,7 +18,7 @@ fn hammer(name: &str, tries: usize, more: &[Vec<u8>]) {
     }
 }
 
-/// A file of the third-party data, or a word that there is none.
+/// A file of the third-party data, or a note that there is none.
 fn vector(name: &str) -> Vec<Vec<u8>> {
     let root = std::env::var_os("IDGATE_VECTORS").map_or_else(
         || concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/vectors").into(),

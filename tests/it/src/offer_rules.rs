@@ -1,6 +1,6 @@
-//! OpenID4VP 1.0 and HAIP 1.0 on the library, in virtual time, against the wallet that checks requests
-//! as a conformance suite does: every client identifier, every way back, forgeries one at a time, and
-//! sessions with several offers.
+//! OpenID4VP 1.0 and HAIP 1.0 with the library, in virtual time, against a wallet that checks
+//! requests like a conformance suite: every client identifier, every response mode, single
+//! forgeries, and sessions with several offers.
 
 mod browsers;
 mod counting;

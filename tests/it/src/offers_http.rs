@@ -1,4 +1,4 @@
-//! OpenID4VP 1.0 over HTTP with the settings that enable it, and nothing of it without them.
+//! OpenID4VP 1.0 over HTTP with the settings that enable it, and its absence without them.
 
 use idgate_testkit::openid4vp::{Answer, Expected, Format, Keys, Prefix, Request as Asked};
 use serde_json::{Value, json};
@@ -17,7 +17,8 @@ fn gateway_on(installation: Installation, profiles: &str) -> Gateway {
     Gateway::trusting(installation.with("IDGATE_PROFILES", profiles), &sample_trust())
 }
 
-/// A request by value as the wallet reads it. That the tests have no TLS is found, and no matter.
+/// A request by value as the wallet reads it. The wallet notices that the tests have no TLS, which
+/// does not matter here.
 pub(crate) fn read(created: &Created) -> Asked {
     let expected = Expected {
         prefix: Prefix::RedirectUri,
@@ -33,7 +34,7 @@ pub(crate) fn read(created: &Created) -> Asked {
 }
 
 #[test]
-fn a_session_of_1_0_is_asked_answered_and_read() {
+fn a_1_0_session_is_fetched_answered_and_read() {
     let gateway = gateway("1.0,draft");
     let mut tenant = gateway.tenant();
     let mut request = request_for(&["given_name"]);
@@ -56,7 +57,7 @@ fn a_session_of_1_0_is_asked_answered_and_read() {
 }
 
 #[test]
-fn a_wallet_of_1_0_that_declines_is_sent_on() {
+fn a_declining_1_0_wallet_is_redirected() {
     let gateway = gateway("1.0");
     let mut tenant = gateway.tenant();
     let mut request = request_for(&["given_name"]);
@@ -76,7 +77,7 @@ fn a_wallet_of_1_0_that_declines_is_sent_on() {
 }
 
 #[test]
-fn an_offer_that_nobody_made_is_unknown() {
+fn an_offer_id_that_was_never_issued_is_unknown() {
     let gateway = gateway("1.0");
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name"]));
@@ -90,7 +91,7 @@ fn an_offer_that_nobody_made_is_unknown() {
 }
 
 #[test]
-fn a_profile_without_its_certificate_is_refused() {
+fn a_profile_that_needs_a_certificate_is_refused_without_one() {
     let gateway = gateway("haip");
     let mut tenant = gateway.tenant();
     let mut request = request_for(&["given_name"]);

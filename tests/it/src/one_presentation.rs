@@ -1,5 +1,5 @@
-//! One presentation outside a session, by the front door: trust by statements, a verdict with typed claims,
-//! and status in steps.
+//! One presentation outside a session, with the front door: trust by statements, a verdict with
+//! typed claims, and status in steps.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ struct Pid {
 }
 
 #[test]
-fn claims_come_out_as_a_type_and_only_those_that_were_asked_for() {
+fn claims_deserialize_into_a_type_without_unrequested_ones() {
     let expected = Expected::sd_jwt_vc(ISSUER, SENT).claims(&["birthdate"]);
     let verified = trust(pid()).verify(&shown(None), &expected, NOW).unwrap();
     assert_eq!(verified.claims::<Pid>().unwrap().birthdate, "1984-08-12");
@@ -81,7 +81,7 @@ fn claims_come_out_as_a_type_and_only_those_that_were_asked_for() {
 }
 
 #[test]
-fn claims_of_another_form_are_refused_without_their_values() {
+fn a_claim_type_error_does_not_quote_the_value() {
     #[derive(Debug, serde::Deserialize)]
     #[allow(dead_code)]
     struct Wrong {
@@ -101,7 +101,7 @@ fn claims_of_another_form_are_refused_without_their_values() {
 }
 
 #[test]
-fn a_nested_claim_is_where_the_caller_says_or_else_where_the_issuer_is_said_to_have_it() {
+fn a_nested_claim_is_read_from_the_callers_path_or_the_issuers_default() {
     let path = |names: &[&str]| ClaimPath::from_json(&json!(names).to_string()).unwrap();
     let city = path(&["address", "locality"]);
     let expected = Expected::sd_jwt_vc(ISSUER, SENT).claims(&["city"]);
@@ -140,7 +140,7 @@ fn an_issuer_that_is_not_trusted_is_refused_with_a_hint() {
     let refused = trust(pid()).verify(&shown(None), &expected, NOW).unwrap_err();
     assert_eq!(refused.reason(), Reason::UntrustedIssuer);
     assert_eq!(refused.hint(), Some(Hint::AddIssuer));
-    // An issuer that is trusted by another key has no use for the hint.
+    // The hint does not help if the issuer is trusted by another key.
     let other = Issuer::new(ISSUER).jwk(jwk(&SigningKey::from_seed(Curve::P256, "other")));
     let expected = Expected::sd_jwt_vc(ISSUER, SENT);
     let refused = trust(other).verify(&shown(None), &expected, NOW).unwrap_err();
@@ -148,7 +148,7 @@ fn an_issuer_that_is_not_trusted_is_refused_with_a_hint() {
 }
 
 #[test]
-fn an_issuer_for_tests_serves_no_live_verification() {
+fn a_test_issuer_is_rejected_in_live_mode() {
     let expected = Expected::sd_jwt_vc(ISSUER, SENT).claims(&["given_name"]);
     let for_tests = trust(pid().test_only());
     let live = for_tests.verify(&shown(None), &expected, NOW);
@@ -156,7 +156,7 @@ fn an_issuer_for_tests_serves_no_live_verification() {
     assert!(for_tests.verify(&shown(None), &expected.mode(Mode::Test), NOW).is_ok());
 }
 
-/// Steps until it is decided; `answer` is what comes of a need.
+/// Steps until the verification is decided. `answer` supplies each need.
 fn in_steps(
     trust: &Trust,
     vp_token: &str,
@@ -205,7 +205,7 @@ fn a_status_list_is_asked_for_and_decides() {
 }
 
 #[test]
-fn what_one_verification_authenticated_serves_the_next() {
+fn an_authenticated_status_list_is_reused_by_the_next_verification() {
     let token = list().sign(&samples::issuer_key(Curve::P256)).into_bytes();
     let trust = trust(pid());
     let credential = shown(Some(status_claim(0, LIST)));
@@ -219,9 +219,9 @@ fn what_one_verification_authenticated_serves_the_next() {
         (served, is_good)
     };
     assert_eq!(again(&trust), (true, true));
-    // A number changes nothing that was verified.
+    // A version number does not affect cached results.
     assert_eq!(again(&trust.clone().with_version(2)), (true, true));
-    // Trust that is built again takes nothing over, whether or not it says the same.
+    // Rebuilt trust keeps no cached results, whether or not it is equal.
     let root = Identity::iaca(Curve::P256, NOW.0).der;
     let more = Trust::new(PROVIDER, [pid().status_roots(root)]).unwrap();
     assert_eq!(again(&more), (false, false));
@@ -251,7 +251,7 @@ fn the_crl_of_a_lists_signer_is_a_second_round() {
 }
 
 #[test]
-fn without_steps_a_published_status_is_refused_with_the_remedy() {
+fn without_a_fetcher_a_published_status_is_rejected_with_the_remedy() {
     let expected = Expected::sd_jwt_vc(ISSUER, SENT).claims(&["given_name"]);
     let credential = shown(Some(status_claim(0, LIST)));
     let refused = trust(pid()).verify(&credential, &expected, NOW).unwrap_err();
@@ -262,7 +262,7 @@ fn without_steps_a_published_status_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn what_is_decided_is_not_decided_again() {
+fn a_decided_verification_cannot_be_decided_again() {
     let (trust, credential) = (trust(pid()), shown(None));
     let expected = Expected::sd_jwt_vc(ISSUER, SENT);
     let mut presentation = trust.begin(&credential, &expected, NOW);
@@ -376,7 +376,7 @@ fn each_field_of_an_issuer_that_cannot_be_used_is_named() {
 }
 
 #[test]
-fn of_several_values_of_a_field_the_wrong_one_is_counted() {
+fn an_error_in_a_list_field_has_the_index_of_the_value() {
     let root = Identity::iaca(Curve::P256, NOW.0).der;
     let issuer = Issuer::new("dmv").iaca_roots(root.clone()).x5c_roots("?").iaca_roots(root);
     assert_eq!(error(issuer.clone()).index(), None);
@@ -386,13 +386,13 @@ fn of_several_values_of_a_field_the_wrong_one_is_counted() {
 }
 
 #[test]
-fn two_issuers_of_one_name_are_refused() {
+fn two_issuers_with_the_same_name_are_rejected() {
     let twice = error(pid());
     assert_eq!((twice.field(), twice.issuer().as_str()), (Field::Id, ISSUER));
 }
 
 #[test]
-fn a_key_set_brings_all_its_keys() {
+fn a_key_set_adds_all_its_keys() {
     let (own, other) = (samples::issuer_key(Curve::P256), SigningKey::from_seed(Curve::P384, "x"));
     let set = json!({ "keys": [other.public_jwk(), own.public_jwk()] }).to_string();
     let trust = trust(Issuer::new(ISSUER).jwk(set));
@@ -432,7 +432,7 @@ fn a_list_whose_signer_is_unknown_is_for_tests() {
 }
 
 #[test]
-fn a_trusted_list_is_held_to_the_one_before_also_after_a_restart() {
+fn an_older_trusted_list_is_rejected_also_after_a_restart() {
     let signer = list_signer(NOW.0);
     let root = Identity::issuer_root(Curve::P256, NOW.0);
     let publish = |sequence: u64| {
@@ -454,7 +454,7 @@ fn a_trusted_list_is_held_to_the_one_before_also_after_a_restart() {
 }
 
 #[test]
-fn the_signer_of_a_trusted_list_is_looked_up_in_the_crls_of_its_ca() {
+fn the_signer_of_a_trusted_list_is_checked_against_its_cas_crls() {
     let ca = list_ca(NOW.0);
     let signer = list_signer_below(&ca, "Example Operator", NOW.0);
     let root = Identity::issuer_root(Curve::P256, NOW.0);
@@ -477,7 +477,7 @@ fn the_signer_of_a_trusted_list_is_looked_up_in_the_crls_of_its_ca() {
 }
 
 #[test]
-fn what_only_one_kind_of_list_takes_is_refused_with_another() {
+fn options_of_one_list_kind_are_rejected_for_another() {
     let ca = Identity::iaca(Curve::P256, NOW.0);
     let list = MasterList::new(&[&ca.der], NOW.0).sign(&master_list_signer(&ca, NOW.0));
     let file = || ListFile::new(list.clone(), NOW).signed_below(ca.der.clone());

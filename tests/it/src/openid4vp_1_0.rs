@@ -1,6 +1,6 @@
-//! OpenID4VP 1.0 and HAIP 1.0 over HTTP, as the modules of the OpenID Foundation's suite for verifiers
-//! try them: every client identifier, both response modes, both formats. No request may give a suite
-//! anything to find fault with, and every wrong answer is refused for its own reason.
+//! OpenID4VP 1.0 and HAIP 1.0 over HTTP, following the modules of the OpenID Foundation's suite for
+//! verifiers: every client identifier, both response modes, both formats. The suite must have no
+//! findings about a request, and every wrong answer is rejected for its own reason.
 
 mod agreement;
 mod browsers;
@@ -31,7 +31,7 @@ use crate::tenant::{Created, Gateway, Tenant, now_ms, sample_trust, sample_walle
 const HOST: &str = "https://gateway.example";
 const REDIRECT_URI: &str = "https://shop.example/done";
 
-/// One of the ways in which a verifier asks.
+/// One of the request forms of a verifier.
 #[derive(Clone, Copy, Debug)]
 struct Variant {
     profile: &'static str,
@@ -57,15 +57,15 @@ const VARIANTS: [Variant; 9] = [
     HAIP,
 ];
 
-/// A gateway that asks in one way, and a wallet with an SD-JWT VC and an mdoc.
+/// A gateway with one request form, and a wallet with an SD-JWT VC and an mdoc.
 struct Desk {
-    // Dropped before the directory that it works in.
+    // Dropped before its directory.
     gateway: Gateway,
     tenant: Tenant,
     wallet: Wallet,
     variant: Variant,
     anchor: Vec<u8>,
-    /// What the wallet has been asked to encrypt to.
+    /// The keys that the wallet was asked to encrypt to.
     keys: Keys,
 }
 
@@ -122,7 +122,7 @@ impl Desk {
         body
     }
 
-    /// The request behind a session's link, which nothing is wrong with.
+    /// The request behind a session's link, without findings.
     #[track_caller]
     fn request(&mut self, created: &Created, formats: &[Format]) -> Asked {
         let (asked, findings) = self.read(&created.uri, formats, None);
@@ -154,7 +154,7 @@ impl Desk {
         Asked::read(uri, fetched.as_ref(), &expected, &mut self.keys)
     }
 
-    /// By GET, or by POST when there is a nonce to send.
+    /// By GET, or by POST if there is a nonce to send.
     fn fetch(&mut self, request_uri: &str, wallet_nonce: Option<&str>) -> Fetched {
         let request = match wallet_nonce {
             None => Request::get(path(request_uri)),
@@ -181,7 +181,8 @@ impl Desk {
         self.tenant.http.send(&Request::post(path(response_uri)).answer(body))
     }
 
-    /// Posts an answer that is taken, with nothing wrong in the reply; where the browser goes on.
+    /// Posts an answer that is accepted, without findings about the reply. Returns where the
+    /// browser goes next.
     #[track_caller]
     fn settle(&mut self, answer: &Answer) -> Option<String> {
         let reply = self.post(&answer.response_uri, &answer.body());
@@ -193,7 +194,7 @@ impl Desk {
         reply.json()["redirect_uri"].as_str().map(String::from)
     }
 
-    /// The session as its tenant reads it, with the code that the browser brought.
+    /// The session as its tenant reads it, with the response code that the browser brought.
     fn result(&mut self, created: &Created, redirect_uri: Option<&str>) -> Value {
         let code = redirect_uri.and_then(|uri| uri.split_once("response_code="));
         let query = code.map_or(String::new(), |(_, code)| format!("?response_code={code}"));

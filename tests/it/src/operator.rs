@@ -18,7 +18,7 @@ const REFUSED: i32 = 3;
 const NOT_FOUND: i32 = 4;
 
 #[test]
-fn exit_codes_tell_what_happened() {
+fn commands_have_the_documented_exit_codes() {
     let installation = Installation::new();
     let no_jwk = installation.file("no.jwk.json", r#"{"kty":"oct","k":"AAAA"}"#);
     let no_jwk = no_jwk.to_str().unwrap();
@@ -67,7 +67,7 @@ fn exit_codes_tell_what_happened() {
 }
 
 #[test]
-fn clients_are_made_listed_and_revoked() {
+fn clients_are_created_listed_and_revoked() {
     let installation = Installation::new();
     let made = installation.run_json(&["client", "create", "shop", "--test", "--json"]);
     assert_eq!(members(&made), ["api_key", "client_id", "livemode", "signing_secret"]);
@@ -92,7 +92,7 @@ fn clients_are_made_listed_and_revoked() {
     assert_eq!(installation.run(&["client", "list"]).code, OK);
 }
 
-/// Clients gave such names before they were refused.
+/// Clients gave such names before they were rejected.
 #[test]
 fn a_name_with_control_characters_makes_no_rows_and_no_commands_in_a_list() {
     use idgate_store::OperatorStore;
@@ -111,7 +111,7 @@ fn a_name_with_control_characters_makes_no_rows_and_no_commands_in_a_list() {
 }
 
 #[test]
-fn admin_tokens_are_made_listed_and_revoked() {
+fn admin_tokens_are_created_listed_and_revoked() {
     let installation = Installation::new();
     let made = installation.run_json(&["admin-token", "create", "--name", "metrics", "--json"]);
     assert_eq!(members(&made), ["admin_token", "id"]);
@@ -130,7 +130,7 @@ fn admin_tokens_are_made_listed_and_revoked() {
 }
 
 #[test]
-fn a_key_is_printed_once_for_people_too() {
+fn a_key_is_printed_once_in_text_output_too() {
     let installation = Installation::new();
     let Output { stdout, .. } = installation.run(&["client", "create", "shop"]);
     assert!(serde_json::from_str::<Value>(&stdout).is_err(), "{stdout}");
@@ -145,7 +145,7 @@ fn trust_is_added_to_replaced_shown_checked_and_removed() {
     installation.trust(&sample_trust(), &[]);
     let shown = installation.run_json(&["trust", "show", ISSUER, "--json"]);
     assert!(shown.to_string().contains(VCT), "{shown}");
-    // Another key is added, a named attribute is replaced.
+    // Another key is added, and a given attribute is replaced.
     let second = SigningKey::from_seed(Curve::P384, "second issuer key");
     let pem = installation.file("second.pem", second.public_pem());
     let add = ["trust", "add", ISSUER, "--public-key", pem.to_str().unwrap(), "--vct", "urn:new"];
@@ -203,7 +203,7 @@ fn a_flag_wins_over_environment_over_file_over_default() {
 }
 
 #[test]
-fn settings_that_do_not_exist_or_cannot_be_are_errors() {
+fn unknown_and_invalid_settings_are_errors() {
     for (variable, value) in [
         ("IDGATE_LISTEN", "8080"),
         ("IDGATE_LISTEN", "0.0.0.0:8080"), // not loopback, and no TLS in front
@@ -238,14 +238,14 @@ fn settings_that_do_not_exist_or_cannot_be_are_errors() {
     let output = installation.run(&["config", "check", "--config", path.to_str().unwrap()]);
     assert!([ERROR, USAGE].contains(&output.code), "{output:?}");
     assert!(output.stderr.contains("bass_url"), "{output:?}");
-    // Other programs may have variables of this prefix: those are named, not refused.
+    // Other programs may have variables with this prefix, so these are named but accepted.
     let output = Installation::new().with("IDGATE_BASE_URI", "x").run(&["config", "check"]);
     let told = output.stdout + &output.stderr;
     assert!(told.lines().any(|line| line.contains("IDGATE_BASE_URI")), "{told}");
 }
 
 #[test]
-fn secrets_come_from_files_and_are_never_printed() {
+fn secrets_are_read_from_files_and_never_printed() {
     let key = "c2VudGluZWwgc2VudGluZWwgc2VudGluZWwgc2VudGk="; // 32 bytes
     let installation = Installation::new();
     let path = installation.file("instance.key", format!("{key}\n"));
@@ -259,7 +259,7 @@ fn secrets_come_from_files_and_are_never_printed() {
             assert!(output.stdout.contains("***") && !output.stdout.contains("c2Vu"), "{output:?}");
             assert!(!output.stderr.contains("c2Vu"), "{output:?}");
         }
-        // And it is the key in use: none is generated.
+        // It is the key in use: none is generated.
         installation.serve();
         let generated = crate::disk::files(&installation.data_dir());
         let is_key = |file: &&std::path::PathBuf| file.extension().is_none_or(|e| e == "key");
@@ -275,7 +275,7 @@ fn names_a_key(file: &Path) -> bool {
 
 #[cfg(unix)]
 #[test]
-fn the_data_directory_is_its_owners_only() {
+fn only_the_owner_can_read_the_data_directory() {
     use std::os::unix::fs::PermissionsExt;
     let installation = Installation::new();
     let _server = installation.serve();
@@ -293,7 +293,7 @@ fn the_data_directory_is_its_owners_only() {
 
 #[cfg(unix)]
 #[test]
-fn a_data_directory_that_others_can_read_is_warned_about() {
+fn a_data_directory_readable_by_others_causes_a_warning() {
     use std::os::unix::fs::PermissionsExt;
     let installation = Installation::new();
     installation.create_client("shop", true);
@@ -311,7 +311,7 @@ fn a_data_directory_that_others_can_read_is_warned_about() {
 }
 
 #[test]
-fn commands_that_make_nothing_make_no_data_directory() {
+fn read_only_commands_create_no_data_directory() {
     for command in [
         &["client", "list", "--json"][..],
         &["client", "revoke", "cli_0000000000000000000000", "--json"],
@@ -329,7 +329,7 @@ fn commands_that_make_nothing_make_no_data_directory() {
 }
 
 #[test]
-fn a_failure_with_json_is_one_object() {
+fn with_json_a_failure_is_one_object() {
     let installation = Installation::new().with("IDGATE_LISTEN", "nonsense");
     for (command, code) in [
         (&["serve", "--json"][..], ERROR),
@@ -345,12 +345,12 @@ fn a_failure_with_json_is_one_object() {
         assert_eq!(members(&output.json()), ["error"], "{command:?}");
         assert!(!text(&output.json(), "error").is_empty() && !output.stderr.is_empty());
     }
-    // Settings of the server are not in the way of a command that has no use for them.
+    // Server settings do not affect a command that does not use them.
     assert_eq!(installation.run(&["client", "create", "shop"]).code, OK);
 }
 
 #[test]
-fn misspelt_variables_are_warned_about_by_every_command() {
+fn every_command_warns_of_misspelt_variables() {
     let installation = Installation::new().with("IDGATE_DATADIR", "x");
     for command in [&["client", "create", "shop"][..], &["trust", "list"], &["config", "check"]] {
         let output = installation.run(command);
@@ -373,7 +373,7 @@ fn a_captured_presentation_is_verified_offline() {
     let other_nonce = capture.verify(&installation, "another-nonce", &jwk, &[]);
     assert_eq!(other_nonce.code, REFUSED, "{other_nonce:?}");
     assert!(other_nonce.stdout.contains("nonce_mismatch"), "{other_nonce:?}");
-    // What passed before it is shown as passed.
+    // Checks that passed before it are shown as passed.
     assert!(other_nonce.stdout.contains("RFC 9901 7.1 step 2"), "{other_nonce:?}");
     let json = capture.verify(&installation, "another-nonce", &jwk, &["--json"]);
     assert_eq!(json.code, REFUSED);
@@ -399,7 +399,7 @@ fn an_offline_verification_prints_no_claim_values() {
     }
 }
 
-/// A presentation in a file, and what it was made for.
+/// A presentation in a file, and the request that it answers.
 struct Capture {
     file: String,
     client_id: String,

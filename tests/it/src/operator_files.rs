@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::server::Installation;
 use crate::tenant::{Gateway, Tenant, form, request_for, sample_wallet};
 
-/// The status of one check of `doctor`; the worst when there are several.
+/// The status of one check of `doctor`, or the worst one if there are several.
 fn status(report: &Value, check: &str) -> String {
     let rows = report["checks"].as_array().unwrap().iter();
     let of_check =
@@ -27,7 +27,7 @@ fn expect(installation: &Installation, check: &str, wanted: &str, code: i32) {
 }
 
 #[test]
-fn a_backup_made_under_way_restores_to_a_working_gateway() {
+fn a_backup_of_a_running_gateway_restores_to_a_working_one() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let wallet = sample_wallet();
@@ -37,7 +37,7 @@ fn a_backup_made_under_way_restores_to_a_working_gateway() {
     let file = gateway.installation.data_dir().with_file_name("backup.db");
     let path = file.to_str().unwrap();
     let made = gateway.installation.run_json(&["backup", path, "--json"]);
-    // The server goes on, and what was open is settled after the backup.
+    // The server continues, and an open session is settled after the backup.
     tenant.post_answer(&open.id, &form(&wallet, &open)).expect_status(200);
     let bytes = fs::read(&file).unwrap();
     assert_eq!(made["bytes"], bytes.len());
@@ -48,7 +48,7 @@ fn a_backup_made_under_way_restores_to_a_working_gateway() {
     let copy = rusqlite::Connection::open(&file).unwrap();
     let sessions = "SELECT group_concat(id) FROM sessions";
     let sessions: String = copy.query_row(sessions, [], |row| row.get(0)).unwrap();
-    assert_eq!(sessions, verified, "what was open is left out");
+    assert_eq!(sessions, verified, "open sessions are left out");
     drop(copy);
     let again = gateway.installation.run(&["backup", path]);
     assert_eq!(again.code, 1, "{again:?}");
@@ -63,13 +63,13 @@ fn a_backup_made_under_way_restores_to_a_working_gateway() {
     let mut tenant = Tenant { http: crate::http::Http::new(server.address), api_key };
     let session = tenant.read(&verified);
     assert_eq!((&session["status"], session.get("claims")), (&"VERIFIED".into(), None));
-    // Not open again, and not expired either.
+    // It is neither reopened nor expired.
     tenant.get(&open.id).expect_error(404, "not_found");
     tenant.post_answer(&open.id, &form(&wallet, &open)).expect_error(409, "session_not_pending");
     tenant.verified(&request, &wallet);
 }
 
-/// As docs/backup.md says: the copy as idgate.db, the key beside it, nothing else.
+/// Restores as docs/backup.md says: the copy as idgate.db, the key next to it, nothing else.
 fn restore(from: &Installation, file: &Path) -> Installation {
     let restored = Installation::new();
     let dir = restored.data_dir();
@@ -85,14 +85,14 @@ fn holds(bytes: &[u8], text: &str) -> bool {
 }
 
 #[test]
-fn a_healthy_gateway_passes_beside_its_server_and_nothing_is_changed() {
+fn doctor_passes_a_healthy_running_gateway_and_changes_nothing() {
     let gateway = Gateway::start();
     gateway.tenant().verified(&request_for(&["given_name"]), &sample_wallet());
     let before = names(&gateway.installation);
     let report = gateway.installation.run_json(&["doctor", "--json"]);
     for check in ["settings", "permissions", "disk", "database", "instance_key", "schema", "clock"]
     {
-        // A full disk is the machine's, not the gateway's.
+        // A full disk is a fault of the test machine.
         assert!(check == "disk" || status(&report, check) == "ok", "{check}: {report}");
     }
     assert_eq!(status(&report, "results"), "ok", "{report}");
@@ -107,14 +107,14 @@ fn names(installation: &Installation) -> Vec<String> {
 }
 
 #[test]
-fn doctor_makes_no_directory() {
+fn doctor_creates_no_directory() {
     let installation = Installation::new();
     expect(&installation, "data_directory", "failed", 3);
     assert!(!installation.data_dir().exists());
 }
 
 #[test]
-fn doctor_finds_what_others_may_read() {
+fn doctor_finds_files_readable_by_others() {
     let installation = Installation::new();
     installation.create_client("shop", true);
     let key = installation.data_dir().join("instance.key");
@@ -169,7 +169,7 @@ fn doctor_finds_a_schema_that_is_not_this_programs() {
 }
 
 #[test]
-fn doctor_finds_results_past_their_time() {
+fn doctor_finds_overdue_results() {
     let installation = Installation::new();
     installation.create_client("shop", true);
     installation.serve().kill();
@@ -191,7 +191,7 @@ fn doctor_finds_an_empty_trust_store_and_a_useless_entry() {
 }
 
 #[test]
-fn doctor_finds_settings_that_are_for_development_only() {
+fn doctor_finds_development_settings() {
     let installation =
         |environment: &str| Installation::new().with("IDGATE_ENVIRONMENT", environment);
     let desk = installation("development");
@@ -199,7 +199,7 @@ fn doctor_finds_settings_that_are_for_development_only() {
     expect(&desk, "base_url", "absent", 0);
     let live = installation("production");
     live.create_client("shop", true);
-    // Tests run with limits off and on plain loopback.
+    // Tests run with limits off, on loopback without TLS.
     expect(&live, "base_url", "failed", 3);
     expect(&live, "rate_limits", "failed", 3);
     expect(&live, "key_custody", "warning", 3);

@@ -1,6 +1,6 @@
-//! Faults of the gateway's own are never booked on a wallet: whatever the machine lacks, in whichever
-//! phase, the answer is 503 with Retry-After, the session stays or becomes as open as it was, and the
-//! same answer posted later is VERIFIED.
+//! The gateway's own faults never count against a wallet. Whatever the machine lacks, in any phase,
+//! the answer is 503 with Retry-After, the session stays open or becomes open again, and the same
+//! answer posted later is VERIFIED.
 
 mod fault;
 mod hosts;
@@ -25,29 +25,29 @@ use crate::server::{Installation, Server, eventually};
 use crate::tamper::scenario::Trust;
 use crate::tenant::{Created, Tenant, answer_request, credential, request_for, sample_trust};
 
-/// When a fault strikes.
+/// When a fault occurs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
-    /// A tenant makes a session.
+    /// A tenant creates a session.
     Create,
     /// The wallet fetches its request.
     RequestObject,
     /// The wallet answers, and nothing has to be fetched.
     Answer,
-    /// The wallet answers, and its status has to be asked for.
+    /// The wallet answers, and its status has to be fetched.
     Hold,
-    /// The fault begins while the status source is being asked.
+    /// The fault begins while the status is being fetched.
     Settle,
 }
 
-/// What a fault does to a phase.
+/// The effect of a fault on a phase.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Told {
-    /// 503: it cannot be done.
+    /// 503: it cannot be done now.
     ComeBack,
-    /// It takes nothing that is missing.
+    /// It needs nothing that is missing.
     Done,
-    /// One or the other: a full disk has room left inside its files, or has none.
+    /// Either: a full disk may still have room inside its files.
     Either,
 }
 
@@ -122,17 +122,17 @@ cells! {
     }
 }
 
-/// An issuer that is trusted besides the one of the samples, with the same key.
+/// An issuer that is trusted in addition to the sample issuer, with the same key.
 const OTHER_ISSUER: &str = "other";
-/// An answer waits 2 s for a turn to fetch, by timers that count in milliseconds.
+/// An answer waits 2 s for a turn to fetch; the timers count in milliseconds.
 const FOR_A_TURN: Duration = Duration::from_millis(2100);
-/// And 5 s for its sources.
+/// It then waits 5 s for its sources.
 const FETCH: Duration = Duration::from_millis(5100);
 
-/// A gateway on a machine that is about to have a fault. Time does not pass while it lasts, however busy the real
-/// machine is: sources that keep silent keep their turns, and are heard later.
+/// A gateway on a machine that is about to have a fault. Time stands still during the fault,
+/// however busy the real machine is: silent sources keep their turns, and answer later.
 struct Ward {
-    // Dropped before the directory that it works in.
+    // Dropped before its directory.
     server: Server,
     installation: Installation,
     fault: Fault,
@@ -160,7 +160,7 @@ impl Ward {
         installation.trust(&other, &[]);
         let server = fault::serve(fault, &installation);
         let mut tenant = Tenant { http: Http::new(server.address), api_key: client.api_key };
-        // Connected before there is a fault: without descriptors nobody else would be.
+        // Connected before the fault: without descriptors no new connection is possible.
         tenant.http.send(&Request::get("/healthz")).expect_status(200);
         let source = Source::start();
         Some(Self { server, installation, fault, tenant, source, frozen: false })
@@ -219,7 +219,7 @@ impl Ward {
         self.tenant.http.send(&answer_request(&open.created.id, &open.body))
     }
 
-    /// Posts an answer that waits for a turn, and lets the time of that pass.
+    /// Posts an answer that waits for a turn, and lets that time pass.
     fn post_without_a_turn(&mut self, open: &Open) -> Response {
         let Self { server, installation, tenant, .. } = self;
         let mut reader = Tenant::at(server, &tenant.api_key);
@@ -245,11 +245,11 @@ impl Ward {
         self.tenant.read(id)["status"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// The session is open, and the same answer is taken now.
+    /// The session is open, and the same answer is accepted now.
     fn answer_again(&mut self, open: &Open) {
         let id = open.created.id.clone();
         eventually("the session is open again", || self.status(&id) == "PENDING");
-        // What had to wait in the meantime may still be in the way.
+        // Work that had to wait in the meantime may still be in the way.
         eventually("the same answer is taken", || {
             let reply = self.tenant.http.send(&answer_request(&id, &open.body));
             assert!([200, 503].contains(&reply.status), "{reply:?}");
@@ -322,7 +322,7 @@ fn at_settle(ward: &mut Ward, told: Told) {
     let unstorable =
         [Fault::NoRandomness, Fault::DiskFull, Fault::QueueFull, Fault::DatabaseLocked];
     if unstorable.contains(&ward.fault) {
-        // The gateway has the answer of the source. It tries to store the verdict for some time.
+        // The gateway has the source's answer. It tries to store the verdict for some time.
         ward.thaw();
     }
     let refused = is_refused(answering.join().unwrap(), 200, told);
@@ -338,7 +338,7 @@ fn conclude(ward: &mut Ward, open: &Open, refused: bool) {
     }
 }
 
-/// Whether the caller was told to come again, as it should have been or not.
+/// Whether the caller got a 503, and whether that is as expected.
 #[track_caller]
 fn is_refused(answer: Response, done: u16, told: Told) -> bool {
     let refused = match told {

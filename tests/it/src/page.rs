@@ -1,5 +1,5 @@
-//! The page for people (decisions 27) over real sockets: what it shows and to whom, what it never shows,
-//! and where it leads.
+//! The page for people (decisions 27) over real sockets: what it shows to whom, what it never
+//! shows, and its links.
 
 mod binding;
 mod cancelled;
@@ -31,14 +31,14 @@ fn gateway() -> Gateway {
     Gateway::trusting(installation(), &sample_trust())
 }
 
-/// A request that leads back.
+/// A request with a way back.
 fn request() -> Value {
     let mut request = request_for(&["given_name"]);
     request["redirect_uri"] = json!(BACK);
     request
 }
 
-/// A browser that looks at one page.
+/// A browser that opens one page.
 struct Browser {
     http: Http,
     path: String,
@@ -80,7 +80,7 @@ impl Browser {
         self.send(request.header("Accept", "application/json"))
     }
 
-    /// Takes the page, as its script does.
+    /// Takes the page, like its script.
     #[track_caller]
     fn take(&mut self) -> Value {
         let taken = self.post("/take").expect_status(200);
@@ -104,7 +104,7 @@ fn opened(request: &Value) -> (Gateway, Tenant, Created, Browser) {
     (gateway, tenant, created, browser)
 }
 
-/// The same where pages are limited and no time passes, once the limit is reached.
+/// The same with rate limits and a clock that stands still, after the limit is reached.
 fn exhausted() -> (Gateway, Created, Browser) {
     let limited = installation().with("IDGATE_RATE_LIMITS", "on").with_machine();
     let gateway = Gateway::trusting(limited, &sample_trust());
@@ -116,7 +116,7 @@ fn exhausted() -> (Gateway, Created, Browser) {
 }
 
 #[test]
-fn sessions_have_pages_where_the_operator_wants_them_alone() {
+fn sessions_have_pages_only_if_the_operator_enables_them() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -131,7 +131,7 @@ fn sessions_have_pages_where_the_operator_wants_them_alone() {
 }
 
 #[test]
-fn the_page_says_who_asks_what_in_words_and_leads_to_wallets() {
+fn the_page_names_client_and_claims_and_links_to_wallets() {
     let (gateway, mut tenant, created, mut browser) = opened(&request());
     let page = browser.page();
     for shown in [
@@ -150,7 +150,7 @@ fn the_page_says_who_asks_what_in_words_and_leads_to_wallets() {
     assert_eq!(led.header("location"), created.answer["deep_links"]["haip"].as_str());
     browser.get("/open?scheme=mailto").expect_error(404, "not_found");
     assert!(!page.contains("<script>") && !page.contains(" style=") && !page.contains("<style"));
-    // Its address names no session, and neither does another's.
+    // Its address names no session, nor does another page's.
     assert!(
         !created.answer["page_url"]
             .as_str()
@@ -166,7 +166,7 @@ fn the_page_says_who_asks_what_in_words_and_leads_to_wallets() {
 }
 
 #[test]
-fn ages_documents_and_unknown_claims_are_named_as_people_know_them() {
+fn ages_documents_and_unknown_claims_have_readable_names() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name", "age_over_18", "loyalty_level"]));
@@ -197,7 +197,7 @@ fn a_claim_is_called_by_what_the_wallet_is_asked_for_and_not_as_the_tenant_names
 }
 
 #[test]
-fn the_page_speaks_the_language_of_its_browser() {
+fn the_page_uses_the_browsers_language() {
     let (_gateway, _, _, mut browser) = opened(&request());
     for (accepted, code, first_name) in [
         ("en-GB", "en", "First name"),
@@ -218,7 +218,7 @@ fn the_page_speaks_the_language_of_its_browser() {
 }
 
 #[test]
-fn a_language_that_a_person_chose_beats_the_browsers_and_stays_in_the_links_of_the_page() {
+fn a_chosen_language_overrides_the_browsers_and_stays_in_links() {
     let (_gateway, _, _, mut browser) = opened(&request());
     let path = browser.path.clone();
     let asked = Request::get(format!("{path}?lang=pl")).header("Accept-Language", "de");
@@ -244,7 +244,7 @@ fn a_language_that_a_person_chose_beats_the_browsers_and_stays_in_the_links_of_t
 }
 
 #[test]
-fn a_request_for_an_age_alone_asks_for_the_age() {
+fn an_age_only_request_asks_for_the_age() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["age_over_18"]));
@@ -278,7 +278,7 @@ fn everything_of_a_page_comes_from_the_gateway_and_runs_nowhere_else() {
 }
 
 #[test]
-fn a_page_by_reference_keeps_to_its_budget_however_much_is_asked() {
+fn a_by_reference_page_stays_within_its_size_budget() {
     let installation = installation().with("OID4VP_REQUEST_MODE", "jar");
     let gateway = Gateway::trusting(installation, &sample_trust());
     let names: Vec<_> = (1..=8).map(|n| format!("claim_number_{n}")).collect();
@@ -308,7 +308,7 @@ fn a_page_of_much_by_value_keeps_to_its_budget_and_shows_its_code_large() {
 }
 
 #[test]
-fn a_logo_is_the_clients() {
+fn the_page_shows_the_clients_logo() {
     let (gateway, _, _, mut browser) = opened(&request());
     browser.get("/logo").expect_error(404, "not_found");
     assert!(!browser.page().contains("<img"));
@@ -322,7 +322,7 @@ fn a_logo_is_the_clients() {
 }
 
 #[test]
-fn a_link_that_leads_nowhere_says_so_in_words() {
+fn an_unknown_page_link_is_a_readable_page() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request());
     let known = browser.path.clone();
     for token in ["0123456789abcdefABCDEF", "short", "0123456789abcdefABCDE.", &created.id] {
@@ -378,13 +378,13 @@ fn each_outcome_is_told_and_claims_never_are() {
 }
 
 #[test]
-fn what_changes_is_told_when_it_changes() {
+fn the_page_is_notified_of_changes() {
     let gateway = Gateway::trusting(installation().with_machine(), &sample_trust());
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
     let mut browser = Browser::new(&gateway, &created);
     browser.take();
-    // It waits for a change, and not for a time that is over.
+    // It waits for a change, not for a timeout.
     gateway.installation.machine().freeze();
     let path = format!("{}/state?seen=open", browser.path);
     let waiting = Asked::new(gateway.server.address, browser.with_cookie(Request::get(path)));

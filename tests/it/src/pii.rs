@@ -1,4 +1,4 @@
-//! What people and keys say never reaches the log, whatever its level.
+//! Personal data and keys never reach the log, at any level.
 
 use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::wallet::{Body, Wallet};
@@ -12,7 +12,7 @@ use crate::ws::{self, Got, Stream, frame};
 const GIVEN_NAME: &str = "Sentinel-given-Q7f3xZ";
 const FAMILY_NAME: &str = "Sentinel-family-W2k9vB";
 const REDIRECT: &str = "https://rp.example/Sentinel-redirect-T5";
-/// Put by callers where a careless server would log it.
+/// Sent by callers in places where a careless server would log it.
 const INTRUDER: &str = "Sentinel-intruder-H4";
 
 #[test]
@@ -37,7 +37,7 @@ fn no_value_token_nonce_or_key_is_logged_at_any_level() {
         let (status, stdout) = server.wait();
         assert!(status.success());
         let log = installation.log();
-        // There is a log, and it is about these requests.
+        // There is a log, and it covers these requests.
         assert!(log.contains("/v1/oid4vp/response/{id}"), "{log}");
         for secret in secrets {
             assert!(secret.len() >= 12, "too short to search for");
@@ -48,7 +48,8 @@ fn no_value_token_nonce_or_key_is_logged_at_any_level() {
     }
 }
 
-/// A verification, a refusal, a replay and a wallet's error; gives what must stay secret.
+/// A verification, a rejection, a replay and a wallet error. Returns the values that must stay
+/// secret.
 fn run(tenant: &mut Tenant, wallet: &Wallet) -> Vec<String> {
     let mut request = request_for(&["given_name", "family_name"]);
     request["redirect_uri"] = REDIRECT.into();
@@ -78,7 +79,7 @@ fn run(tenant: &mut Tenant, wallet: &Wallet) -> Vec<String> {
     secrets
 }
 
-/// A stream whose key is offered as a subprotocol, and frames that say something.
+/// A stream whose key is sent as a subprotocol, and frames with content.
 fn stream(gateway: &Gateway, tenant: &mut Tenant) {
     let created = tenant.create(&request_for(&["given_name"]));
     let mut stream = Stream::open(gateway.server.address, &created.id, &tenant.api_key);
@@ -89,7 +90,7 @@ fn stream(gateway: &Gateway, tenant: &mut Tenant) {
     assert_eq!(stream.close(), Some(1008));
 }
 
-/// Requests that carry something in every place where a log line could pick it up.
+/// Requests with content in every place that a log line could include.
 fn intrude(tenant: &mut Tenant) {
     let key = tenant.api_key.clone();
     for request in [

@@ -1,5 +1,6 @@
-//! A session that names no profile and has no newer field: on a gateway of `draft` and others it is the session
-//! that it is on a gateway of `draft` alone, byte for byte (decisions 31). And the refusals of `draft` alone.
+//! A session without a profile and without newer fields is byte for byte the same on a gateway of
+//! `draft` and others as on a gateway of `draft` alone (decisions 31). Also the rejections of a
+//! gateway with `draft` alone.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use crate::machine::Machine;
 use crate::server::Installation;
 use crate::tenant::{Created, Gateway, Tenant, request_for, sample_trust};
 
-/// All that tenant and wallet receive from one gateway, in order.
+/// Everything that tenant and wallet receive from one gateway, in order.
 struct Told {
     tenant: Tenant,
     texts: Vec<String>,
@@ -34,8 +35,8 @@ impl Told {
         Created::of(self.take(what, response).expect_status(201).json())
     }
 
-    /// A credential of a browser, which a session without a request for browsers does not take. The words differ: the
-    /// path is there only where IDGATE_DC_API is on.
+    /// A browser's answer, which a session without a browser request rejects. The texts differ: the
+    /// path exists only with IDGATE_DC_API.
     fn relay(&mut self, id: &str) {
         let relay = Request::post(format!("/v1/sessions/{id}/dc-api"));
         let relay =
@@ -64,7 +65,7 @@ fn start(machine: &Machine, mode: &str, (profiles, dc_api): (&str, &str)) -> Gat
     Gateway { server, client, installation }
 }
 
-/// Sessions of both forms are made, read, answered and refused.
+/// Sessions of both request forms are created, read, answered and rejected.
 fn walked(gateway: &Gateway, mode: &str) -> Vec<String> {
     let now = gateway.installation.now_ms();
     let sample = samples::issue_sample(now);
@@ -132,7 +133,7 @@ fn a_session_of_draft_is_the_same_beside_other_profiles() {
     }
 }
 
-/// The texts differ in long random names alone, and in those consistently.
+/// The texts differ only in long random names, and consistently.
 #[track_caller]
 fn expect_same_but_for_randomness(one: &str, other: &str) {
     let is_part_of_a_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -151,7 +152,7 @@ fn expect_same_but_for_randomness(one: &str, other: &str) {
     }
 }
 
-/// The default is `draft,1.0`: a tenant reaches the wallets of today by one field.
+/// The default is `draft,1.0`: a tenant reaches current wallets with one field.
 #[test]
 fn a_gateway_without_settings_speaks_draft_and_1_0() {
     let gateway = Gateway::start();
@@ -203,9 +204,9 @@ fn with_draft_alone_profiles_are_unsupported_and_newer_fields_need_one() {
     tenant.post_session(&with("colour", json!("red"))).expect_error(400, "unknown_field");
 }
 
-/// A gateway of `draft` alone is out of reach of the wallets of today, which its operator may not know.
+/// Current wallets cannot use a gateway of `draft` alone, which its operator may not know.
 #[test]
-fn serve_and_doctor_warn_of_draft_alone() {
+fn serve_and_doctor_warn_if_only_draft_is_spoken() {
     const WARNING: &str = "IDGATE_PROFILES is draft alone, which today's wallets do not support";
     for (profiles, warns) in [("draft", true), ("draft,1.0", false)] {
         let installation = Installation::new().with("IDGATE_PROFILES", profiles);

@@ -1,5 +1,5 @@
-//! Several gateways on one PostgreSQL, through the real binary. Where there is no PostgreSQL, the tests
-//! say so and show nothing.
+//! Several gateways on one PostgreSQL with the real binary. Without PostgreSQL on the machine the
+//! tests say so and check nothing.
 
 mod away;
 mod chaos;
@@ -32,7 +32,7 @@ use crate::tenant::{Gateway, Tenant, request_for, sample_trust, sample_wallet};
 const OTHER_KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 
 #[test]
-fn what_one_node_verified_another_one_shows_and_a_revocation_counts_on_both() {
+fn results_and_revocations_are_seen_by_both_nodes() {
     let Some(database) = stores::empty() else { return };
     let installation = Installation::on(&database);
     let migrated = installation.run_json(&["migrate", "--json"]);
@@ -54,12 +54,12 @@ fn what_one_node_verified_another_one_shows_and_a_revocation_counts_on_both() {
     for tenant in [&mut tenant, &mut elsewhere] {
         tenant.get(&created.id).expect_status(401);
     }
-    assert!(!installation.unused_data_dir().exists(), "nothing is kept beside the database");
+    assert!(!installation.unused_data_dir().exists(), "nothing is stored outside the database");
 }
 
-/// One of them does it, and the others wait for that one.
+/// One of them migrates, and the others wait for it.
 #[test]
-fn migrations_that_are_asked_for_together_take_place_once() {
+fn concurrent_migrations_run_once() {
     let Some(database) = stores::empty() else { return };
     let from: Vec<i64> = std::thread::scope(|scope| {
         let migrate = || {
@@ -74,9 +74,9 @@ fn migrations_that_are_asked_for_together_take_place_once() {
     assert_eq!(doctor["ok"], true, "{doctor}");
 }
 
-/// For longer than any other statement waits for a lock, which is five seconds.
+/// Longer than any other statement waits for a lock, which is five seconds.
 #[test]
-fn a_migration_waits_for_another_one_as_long_as_that_may_take() {
+fn a_migration_waits_for_a_running_one() {
     let Some(database) = stores::empty() else { return };
     let cluster = stores::cluster().unwrap();
     let mut other = cluster.tool("psql");
@@ -95,7 +95,7 @@ fn a_migration_waits_for_another_one_as_long_as_that_may_take() {
         let migrate = scope.spawn(|| Installation::on(&database).run(&["migrate", "--json"]));
         let waited = "NOT granted AND clock_timestamp() - query_start > interval '5500 ms'";
         eventually("it waits for longer", || migrate.is_finished() || count(waited) == "1");
-        // The end of its input ends it.
+        // It ends when its input is closed.
         drop(begin);
         migrate.join().unwrap()
     });
@@ -104,7 +104,7 @@ fn a_migration_waits_for_another_one_as_long_as_that_may_take() {
 }
 
 #[test]
-fn a_node_makes_neither_a_schema_nor_a_key_and_takes_no_other_key() {
+fn a_node_creates_no_schema_or_key_and_refuses_another_key() {
     let Some(database) = stores::empty() else { return };
     let keyless = Installation::on(&database).with("IDGATE_INSTANCE_KEY", "").run(&["serve"]);
     assert_eq!(keyless.code, 1, "{keyless:?}");

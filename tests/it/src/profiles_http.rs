@@ -1,4 +1,4 @@
-//! The fields of the newer profiles over HTTP: what each is refused for, and what it does.
+//! The fields of the newer profiles over HTTP: why each is rejected, and its effect.
 
 use idgate_testkit::openid4vp::{Expected, Format, Keys, Prefix, Request as Asked};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn gateway(profiles: &str) -> Gateway {
     Gateway::trusting(installation, &sample_trust())
 }
 
-/// A request for one claim of `pid` with these members besides, at top level and in the credential.
+/// A request for one claim of `pid` with these further members, at top level and in the credential.
 fn asking(top: Value, inside: Value) -> Value {
     let mut pid = credential("pid", &["given_name"]);
     pid.as_object_mut().unwrap().extend(inside.as_object().unwrap().clone());
@@ -22,7 +22,7 @@ fn asking(top: Value, inside: Value) -> Value {
 }
 
 #[test]
-fn what_a_newer_field_must_not_say_is_refused_by_name() {
+fn invalid_newer_fields_are_rejected_by_name() {
     let gateway = gateway("1.0,draft");
     let mut tenant = gateway.tenant();
     let none = || json!({});
@@ -93,7 +93,7 @@ fn a_tenants_path_and_transaction_reach_the_wallet() {
     let claims = &asked.parameters["dcql_query"]["credentials"][0]["claims"];
     assert_eq!(*claims, json!([{"path": ["address", "locality"]}]));
     assert_eq!(asked.parameters["transaction_data"].as_array().unwrap().len(), 1);
-    // The wallet does not know transaction data.
+    // The wallet does not support transaction data.
     let answer = sample_wallet().answer_1_0(&asked, now_ms()).unwrap();
     tenant.post_answer(&created.id, &answer.body()).expect_error(400, "invalid_presentation");
     assert_eq!(tenant.read(&created.id)["reason"], "transaction_data_mismatch");
@@ -138,7 +138,7 @@ fn the_clause_of_claim_filters_is_that_of_the_profile() {
 }
 
 #[test]
-fn a_claim_comes_back_from_where_it_stands() {
+fn a_claim_is_returned_from_its_path() {
     let gateway = gateway("1.0");
     let mut tenant = gateway.tenant();
     let mut request = request_for(&["city"]);

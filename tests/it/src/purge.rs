@@ -1,5 +1,6 @@
-//! Claims are gone 30 s after verification: from answers and from every byte of the data directory,
-//! also when the server was killed in between; inside the 30 s they survive a restart (decisions 8).
+//! Claims are erased 30 s after verification from answers and from every byte of the data
+//! directory, even if the server was killed in between. Within the 30 s they survive a restart
+//! (decisions 8).
 
 use std::path::PathBuf;
 use std::thread;
@@ -13,16 +14,16 @@ const SHORT: &str = "Sentinel-Q7f3xZ";
 /// Longer than a database page.
 const LONG: &str = "Sentinel-W2k9vB";
 
-/// An installation with two verified sessions, and what their results look like on disk.
+/// An installation with two verified sessions, and the bytes of their results on disk.
 struct Purge {
-    // Dropped before the directory that it works in.
+    // Dropped before its directory.
     server: Option<Server>,
     installation: Installation,
     tenant: Tenant,
     sessions: Vec<Created>,
     /// Pieces of the sealed results.
     sealed: Vec<Vec<u8>>,
-    /// Seconds since the verification. The clock is stopped then, and moves by [`Self::at`] alone.
+    /// Seconds since the verification. The clock stands still, and moves only with [`Self::at`].
     passed: u64,
 }
 
@@ -44,7 +45,7 @@ fn claims_leave_every_file_in_time() {
 fn undisturbed_and_restarted_in_between() {
     let mut purge = Purge::verified();
     purge.at(10);
-    // A stop takes time.
+    // Stopping takes time.
     purge.installation.machine().thaw();
     purge.stop().stop();
     purge.installation.machine().freeze();
@@ -109,7 +110,7 @@ impl Purge {
         purge
     }
 
-    /// It is `seconds` after the verification.
+    /// Moves to `seconds` after the verification.
     fn at(&mut self, seconds: u64) {
         self.installation.machine().jump(Duration::from_secs(seconds - self.passed));
         self.passed = seconds;
@@ -136,7 +137,7 @@ impl Purge {
         self.expect_no_plain_text();
     }
 
-    /// Claims are sealed at rest, so their values never stand in a file.
+    /// Claims are sealed at rest, so their values are never in a file.
     fn expect_no_plain_text(&self) {
         let plain = [SHORT, LONG].map(|value| value.as_bytes().to_vec());
         assert_eq!(disk::files_with(&self.installation.data_dir(), &plain), Vec::<PathBuf>::new());

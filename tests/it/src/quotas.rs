@@ -1,4 +1,4 @@
-//! What one client may have and do, over HTTP and by the operator's commands (decisions 25).
+//! The quotas and limits of one client, over HTTP and with the operator's commands (decisions 25).
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ fn a_key_manager_rotates_itself_and_what_is_within_its_scopes_and_nothing_else()
         let rotate = Request::post(format!("{KEYS}/{beyond}/rotate"));
         send(&mut tenant.http, &manager, rotate).expect_error(403, "insufficient_scope");
     }
-    // What was not rotated still works; and it may rotate what is within its own.
+    // A key that was not rotated still works. A key may rotate others within its own scopes.
     let rotate = |id: &str| Request::post(format!("{KEYS}/{id}/rotate"));
     send(&mut tenant.http, &tenant.api_key, rotate(&other)).expect_status(200);
     send(&mut tenant.http, &manager, rotate(&manager_id)).expect_status(200);
@@ -84,7 +84,7 @@ fn a_client_has_as_many_live_keys_as_its_quota() {
     send(&mut tenant.http, &tenant.api_key, revoke).expect_status(204);
     send(&mut tenant.http, &tenant.api_key, one_more()).expect_status(201);
     send(&mut tenant.http, &tenant.api_key, one_more()).expect_error(400, "quota_exceeded");
-    // The operator gives one client more, at once.
+    // The operator raises one client's quota, which applies immediately.
     let id = &gateway.client.client_id;
     gateway.installation.run_json(&["client", "set", id, "--quota", "keys=4", "--json"]);
     send(&mut tenant.http, &tenant.api_key, one_more()).expect_status(201);
@@ -104,7 +104,7 @@ fn a_client_has_as_many_open_sessions_as_its_quota() {
     };
     let (first, second) = (tenant.create(&request), tenant.create(&request));
     full(&mut tenant);
-    // Neither does one under a key leave anything behind.
+    // A rejected creation with an idempotency key stores nothing either.
     let once = || {
         let request = Request::post("/v1/sessions").json(&request);
         request.bearer(&gateway.client.api_key).header("Idempotency-Key", "k")
@@ -117,7 +117,7 @@ fn a_client_has_as_many_open_sessions_as_its_quota() {
     tenant.delete(&second.id).expect_status(204);
     tenant.create(&request);
     full(&mut tenant);
-    // A settled one that is deleted makes no room, and a restart counts the same.
+    // Deleting a settled session frees no room, and a restart counts the same.
     tenant.delete(&first.id).expect_status(204);
     full(&mut tenant);
     let Gateway { server, client, installation } = gateway;
@@ -130,7 +130,7 @@ fn a_client_has_as_many_open_sessions_as_its_quota() {
 }
 
 #[test]
-fn every_answer_to_a_tenant_on_a_limited_row_says_what_is_left() {
+fn every_rate_limited_answer_has_the_remaining_quota() {
     let installation = Installation::new().with("IDGATE_RATE_LIMITS", "on").with_machine();
     let gateway = Gateway::start_on(installation);
     gateway.installation.machine().freeze();
@@ -214,7 +214,7 @@ fn the_list_of_keys_has_pages_and_is_bounded_without_them() {
 }
 
 #[test]
-fn operators_make_list_and_revoke_keys_of_a_client() {
+fn operators_create_list_and_revoke_a_clients_keys() {
     let gateway = Gateway::start();
     let (installation, id) = (&gateway.installation, &gateway.client.client_id);
     let made = installation.run_json(&[

@@ -1,4 +1,4 @@
-//! Of any number of answers at once exactly one settles the session (decisions 6).
+//! Of any number of concurrent answers exactly one settles the session (decisions 6).
 
 use std::sync::Barrier;
 use std::thread;
@@ -14,7 +14,7 @@ const SESSIONS: usize = 200;
 const POSTS: usize = 64;
 
 #[test]
-fn of_64_valid_answers_at_once_exactly_one_settles_the_session() {
+fn of_64_concurrent_answers_exactly_one_settles_the_session() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let wallet = sample_wallet();
@@ -34,7 +34,7 @@ fn of_64_valid_answers_at_once_exactly_one_settles_the_session() {
     assert_eq!(events, SESSIONS, "a session was VERIFIED more than once");
 }
 
-/// The same answer from every wallet at once; what each was told.
+/// The same answer from every wallet concurrently. Returns the outcome for each.
 fn post_at_once(wallets: &mut [Http], created: &Created, body: &Body) -> Vec<String> {
     let start = Barrier::new(wallets.len());
     thread::scope(|scope| {
@@ -52,7 +52,7 @@ fn post_at_once(wallets: &mut [Http], created: &Created, body: &Body) -> Vec<Str
 }
 
 #[test]
-fn an_answer_and_a_deletion_at_once_leave_no_session() {
+fn a_session_deleted_during_verification_stays_deleted() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let wallet = sample_wallet();

@@ -1,4 +1,4 @@
-//! Rate limits of the real binary (decisions 15); exact bursts are shown on virtual time elsewhere.
+//! Rate limits of the real binary (decisions 15). Other tests show exact bursts in virtual time.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,7 +9,7 @@ use crate::http::{Http, Request, connect};
 use crate::server::{Installation, Server};
 use crate::tenant::{Gateway, request_for};
 
-/// Memory that limits may take together with everything else.
+/// Memory of the whole process, including the limits.
 const MAX_RSS_KIB: u64 = 128 * 1024;
 /// Requests that are sent before their answers are read.
 const PIPELINED: u32 = 250;
@@ -19,7 +19,7 @@ fn limited() -> Installation {
     Installation::new().with("IDGATE_RATE_LIMITS", "on").with_machine()
 }
 
-/// One whose clock does not move: nothing that was used up comes back.
+/// A gateway whose clock stands still, so no limit refills.
 fn frozen(installation: Installation) -> Gateway {
     let gateway = Gateway::start_on(installation);
     gateway.installation.machine().freeze();
@@ -31,7 +31,7 @@ fn behind_a_proxy() -> Installation {
 }
 
 #[test]
-fn a_client_that_creates_too_much_is_told_when_to_come_back() {
+fn a_rate_limited_client_gets_retry_after() {
     let gateway = frozen(limited());
     let mut tenant = gateway.tenant();
     let mut created = 0;
@@ -43,7 +43,7 @@ fn a_client_that_creates_too_much_is_told_when_to_come_back() {
         answer.expect_status(201);
         created += 1;
     };
-    // 25 at once in test mode, and 5 more per second.
+    // 25 immediately in test mode, and 5 more per second.
     assert_eq!(created, 25);
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(refused.header("ratelimit"), Some("\"create\";r=0;t=1"));
@@ -54,7 +54,7 @@ fn a_client_that_creates_too_much_is_told_when_to_come_back() {
         tenant.create(&request_for(&["given_name"]));
     }
     tenant.post_session(&request_for(&["given_name"])).expect_error(429, "rate_limited");
-    // Another use and another client have their own.
+    // Other requests and other clients have their own limits.
     tenant.get("ses_x").expect_error(404, "not_found");
     let other = gateway.installation.create_client("other", true);
     gateway.tenant_of(&other).create(&request_for(&["given_name"]));
@@ -71,7 +71,7 @@ fn whoever_guesses_keys_is_held_back_and_whoever_has_one_is_not() {
         assert!(refused < 100, "never limited");
     }
     assert_eq!(refused, 30);
-    // Where the interface has no 429, the connection ends. It is the address that counts.
+    // If the interface has no 429 there, the connection is closed. The limit is per address.
     let closed = (0..100).any(|_| {
         let answer = stranger.send(&Request::get("/v1/audit-log")).expect_status(401);
         answer.header("connection") == Some("close")
@@ -80,7 +80,7 @@ fn whoever_guesses_keys_is_held_back_and_whoever_has_one_is_not() {
     gateway.tenant().create(&request_for(&["given_name"]));
 }
 
-/// Guesses twenty times from each of the networks; says how many guesses were not held back.
+/// Guesses twenty times from each of the networks. Returns how many guesses were not limited.
 fn guesses(http: &mut Http, networks: impl Iterator<Item = String>) -> u64 {
     let mut passed = 0;
     for network in networks {
@@ -97,7 +97,7 @@ fn guesses(http: &mut Http, networks: impl Iterator<Item = String>) -> u64 {
 fn whoever_owns_a_56_or_a_48_is_one_party() {
     let gateway = frozen(behind_a_proxy());
     let mut http = gateway.http();
-    // A /64 has 30 at once, which none of these uses up; a /56 has 120, a /48 has 480.
+    // A /64 has 30, which none of these uses up; a /56 has 120, a /48 has 480.
     let of_56 = guesses(&mut http, (0..15).map(|n| format!("2001:db8:1:1{n:02x}")));
     let of_48 = of_56 + guesses(&mut http, (2..35).map(|n| format!("2001:db8:1:{n:02x}00")));
     assert_eq!((of_56, of_48), (120, 480));
@@ -135,7 +135,7 @@ fn knock(address: SocketAddr, first: u32, last: u32) {
     }
 }
 
-/// Takes whole answers from the front, all of which must be 401; says how many.
+/// Takes whole answers from the front, which must all be 401. Returns how many.
 fn take_answers(received: &mut Vec<u8>) -> usize {
     // Every answer is a head and the same body, which ends in the only brace.
     let last = received.iter().rposition(|byte| *byte == b'}').map_or(0, |at| at + 1);
@@ -151,7 +151,8 @@ fn peak_rss_kib(server: &Server) -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// So many peers come after one that has used up what it has; gives the gateway, and what that one may then.
+/// This many peers follow one that has used up its limit. Returns the gateway, and how many
+/// requests that one then has.
 fn knock_by(peers: u32) -> (Gateway, usize) {
     let gateway = frozen(behind_a_proxy());
     let address = gateway.server.address;
@@ -170,7 +171,7 @@ fn knock_by(peers: u32) -> (Gateway, usize) {
 }
 
 #[test]
-fn a_peer_is_not_forgotten_for_all_that_come_after_it() {
+fn a_limited_peer_stays_limited_when_many_others_follow() {
     assert_eq!(knock_by(20_000).1, 0);
 }
 

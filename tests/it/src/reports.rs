@@ -1,4 +1,4 @@
-//! Why an answer was refused: over HTTP and by the operator's command (decisions 26).
+//! Reports on rejected answers, over HTTP and with the operator's command (decisions 26).
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn refused(tenant: &mut Tenant) -> Created {
 }
 
 #[test]
-fn a_report_names_rules_and_clauses_and_no_value() {
+fn a_report_has_rules_and_clauses_but_no_values() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let created = refused(&mut tenant);
@@ -49,7 +49,7 @@ fn a_report_names_rules_and_clauses_and_no_value() {
     }
     let text = String::from_utf8(answer.body).unwrap();
     assert!(!text.contains("Sentinel-report-K9") && !text.contains("given_name"), "{text}");
-    // The operator reads the same, as a tree or as JSON.
+    // The operator reads the same report, as a tree or as JSON.
     let explain = ["session", "explain", &created.id];
     let tree = gateway.installation.run(&explain);
     assert_eq!(tree.code, 0);
@@ -60,11 +60,11 @@ fn a_report_names_rules_and_clauses_and_no_value() {
 }
 
 #[test]
-fn the_credential_that_failed_is_named_and_the_other_has_nothing_failed() {
+fn a_report_names_the_failed_credential_and_clears_the_other() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name"]));
-    // A whole answer that does not map onto the request names no credential.
+    // An answer that does not map onto the request names no credential.
     let body = Request::post(format!("/v1/oid4vp/response/{}", created.id)).json(&json!({
         "vp_token": "x", "state": state_of(&created),
         "presentation_submission": { "id": "s", "definition_id": "another", "descriptor_map": [] }
@@ -82,7 +82,7 @@ fn state_of(created: &Created) -> String {
 }
 
 #[test]
-fn there_is_no_report_where_nothing_was_refused_and_none_after_a_deletion() {
+fn no_report_without_a_rejection_or_after_deletion() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let verified = tenant.verified(&request_for(&["given_name"]), &sample_wallet()).id;
@@ -118,7 +118,7 @@ fn a_report_survives_a_restart_and_is_sealed_on_disk() {
     let server = installation.serve();
     let gateway = Gateway { server, client, installation };
     assert_eq!(report(&mut gateway.tenant(), &id).expect_status(200).json(), told);
-    // A verdict on a good answer leaves none.
+    // A verified answer leaves no report.
     let verified = gateway.tenant().create(&request_for(&["given_name"]));
     let body = form(&sample_wallet(), &verified);
     gateway.tenant().post_answer(&verified.id, &body).expect_status(200);

@@ -1,5 +1,5 @@
-//! Another instance key takes the place of one: several are given, everything is sealed under the first,
-//! and the other one is not needed any more.
+//! Replacing the instance key: several keys are given, everything is sealed with the first, and
+//! then the other one is no longer required.
 
 mod further_key;
 mod removals;
@@ -21,22 +21,22 @@ const NEW: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 /// More writes than a command makes.
 const ENOUGH: u32 = 5000;
 
-/// A gateway with something of each kind that is sealed, its key and what it made.
+/// A gateway with every kind of sealed value, its key, and the objects that it created.
 struct Stage {
     installation: Installation,
     api_key: String,
     /// A verified session, whose claims can still be read.
     verified: String,
-    /// A refused one, with a report.
+    /// A rejected session with a report.
     refused: String,
     /// An open session with a page, which is answered later.
     open: Created,
-    /// Made under an idempotency key.
+    /// Created under an idempotency key.
     once: String,
 }
 
 impl Stage {
-    /// Made with the old key alone; the gateway has stopped.
+    /// Created with the old key alone. The gateway has stopped.
     fn set(mut installation: Installation) -> Self {
         only(&mut installation, OLD);
         installation.set("IDGATE_WEBHOOK_ALLOW_CIDRS", "127.0.0.0/8");
@@ -44,7 +44,7 @@ impl Stage {
         installation.set("IDGATE_PAGE", "on");
         let gateway = Gateway::trusting(installation, &sample_trust());
         let mut tenant = gateway.tenant();
-        // The secret before is kept for a day.
+        // The previous secret is kept for a day.
         for secret in ["the first secret of a tenant", "the second secret of a tenant"] {
             let put = Request::new("PUT", "/v1/webhook-endpoint").bearer(&tenant.api_key);
             let endpoint = json!({ "url": "http://127.0.0.1:9/hook", "signing_secret": secret });
@@ -78,7 +78,7 @@ impl Stage {
         self.installation.run_json(&["keys", "reseal", "--json"])
     }
 
-    /// What `doctor` says of the keys.
+    /// The finding of `doctor` about the keys.
     fn doctor(&self) -> (String, String) {
         let doctor = self.installation.run(&["doctor", "--json"]).json();
         let checks = doctor["checks"].as_array().unwrap();
@@ -88,7 +88,7 @@ impl Stage {
         (text("status"), text("message"))
     }
 
-    /// Everything opens with the new key alone, and the old one is refused.
+    /// Everything opens with the new key alone, and the old one is rejected.
     #[track_caller]
     fn expect_new_alone(&mut self) {
         only(&mut self.installation, OLD);
@@ -106,7 +106,7 @@ impl Stage {
         self.expect_whole();
     }
 
-    /// What is sealed besides is shown.
+    /// The other sealed values can be read.
     #[track_caller]
     fn expect_opened(&self, tenant: &mut Tenant) {
         let report = format!("/v1/sessions/{}/report", self.refused);
@@ -117,7 +117,7 @@ impl Stage {
         tenant.http.send(&Request::get(path)).expect_status(200);
     }
 
-    /// Whether neither key alone will do. One that does opens everything.
+    /// Whether both keys are required. If a single key is enough, it must open everything.
     #[track_caller]
     fn needs_both(&mut self) -> bool {
         let enough = [NEW, OLD].map(|key| {
@@ -157,12 +157,13 @@ fn expect_refused(output: &Output, why: &str) {
     assert!(output.stderr.contains(why), "{output:?}");
 }
 
-/// Several keys: the first seals, all open; each is wanted until everything is sealed anew.
+/// With several keys, the first seals and all open. Each is required until everything is sealed
+/// again.
 fn serve_with_both(stage: &mut Stage) -> Server {
     let installation = &mut stage.installation;
     only(installation, NEW);
     expect_refused(&installation.run(&["client", "list"]), "the instance key is not the one");
-    // A command that reads makes no second key one that is asked for.
+    // A read-only command does not make the second key a required one.
     both(installation);
     assert_eq!(installation.run(&["client", "list"]).code, 0);
     only(installation, NEW);
@@ -171,7 +172,7 @@ fn serve_with_both(stage: &mut Stage) -> Server {
     assert_eq!(installation.run(&["client", "list"]).code, 0);
     both(installation);
     let server = installation.serve();
-    // A gateway makes it one with the first value that it seals.
+    // The gateway makes it required with the first value that it seals.
     let mut tenant = stage.tenant(&server);
     tenant.create(&request_for(&["given_name"]));
     let installation = &mut stage.installation;
@@ -223,7 +224,7 @@ fn in_a_database_a_key_takes_the_place_of_another_beside_running_nodes() {
     stage.expect_new_alone();
 }
 
-/// A command with another key would keep a running gateway from starting again.
+/// A command with another key would keep a running gateway from restarting.
 #[test]
 fn a_running_gateway_says_what_keeps_it_from_starting_again() {
     let mut stage = Stage::set(Installation::in_directory());
@@ -244,7 +245,7 @@ fn a_running_gateway_says_what_keeps_it_from_starting_again() {
     stage.expect_new_alone();
 }
 
-/// A node that seals with the old key would go on doing so.
+/// A node that seals with the old key would continue to do so.
 #[test]
 fn while_a_node_seals_with_the_old_key_nothing_is_resealed() {
     let Some(database) = stores::migrated() else { return };
@@ -262,7 +263,7 @@ fn while_a_node_seals_with_the_old_key_nothing_is_resealed() {
     stage.expect_new_alone();
 }
 
-/// What was sealed under the old key behind the place where the command is.
+/// A value is sealed with the old key behind the command's current position.
 #[test]
 fn what_is_sealed_under_the_old_key_meanwhile_is_found_or_the_key_stays_asked_for() {
     let Some(database) = stores::migrated() else { return };
@@ -284,7 +285,7 @@ fn what_is_sealed_under_the_old_key_meanwhile_is_found_or_the_key_stays_asked_fo
     cluster.run(&database, after);
     both(&mut stage.installation);
     let never = stage.installation.run(&["keys", "reseal"]);
-    expect_refused(&never, "values are sealed under another instance key again and again");
+    expect_refused(&never, "values keep being sealed under another instance key");
     for key in [OLD, NEW] {
         only(&mut stage.installation, key);
         let command = stage.installation.run(&["client", "list"]);
@@ -297,9 +298,9 @@ fn what_is_sealed_under_the_old_key_meanwhile_is_found_or_the_key_stays_asked_fo
     stage.expect_new_alone();
 }
 
-/// What is due goes, as it does with the start of a gateway, and is not sealed anew.
+/// Expired results are erased, as at a gateway's start, and not sealed again.
 #[test]
-fn in_a_directory_what_is_to_be_erased_is_erased_before_the_rest_is_resealed() {
+fn in_a_directory_expired_results_are_erased_before_resealing() {
     let mut stage = Stage::set(Installation::in_directory());
     let claims = stage.installation.data_dir().join("claims.db");
     let claims = rusqlite::Connection::open(claims).unwrap();
@@ -322,7 +323,7 @@ fn in_a_directory_what_is_to_be_erased_is_erased_before_the_rest_is_resealed() {
     stage.expect_new_alone();
 }
 
-/// What is written elsewhere was signed with the old key, and says what is known.
+/// The checkpoints in the file were signed with the old key, and state what the new ones state.
 #[test]
 fn checkpoints_that_the_old_key_signed_are_known_after_a_reseal() {
     let mut stage = Stage::set(Installation::in_directory());
@@ -368,7 +369,7 @@ fn what_no_key_opens_in_a_database_stays_and_is_counted() {
     expect_all_asked_for(&mut stage);
 }
 
-/// It may open under the old key, once a backup brings it back.
+/// The value may open with the old key once a backup restores it.
 #[track_caller]
 fn expect_all_asked_for(stage: &mut Stage) {
     let again = stage.installation.run(&["keys", "reseal"]);
@@ -376,20 +377,20 @@ fn expect_all_asked_for(stage: &mut Stage) {
     assert!(!again.stdout.contains("no other instance key is needed"), "{again:?}");
     let (status, message) = stage.doctor();
     assert_eq!(status, "warning", "{message}");
-    assert!(message.contains("1 values open under none of them"), "{message}");
+    assert!(message.contains("1 values cannot be opened with any of them"), "{message}");
     only(&mut stage.installation, NEW);
     let alone = stage.installation.run(&["client", "list"]);
     expect_refused(&alone, "IDGATE_INSTANCE_KEYS to both");
 }
 
-/// Every how many writes a command is killed.
+/// After how many writes a command is killed.
 fn stride(usually: u32) -> usize {
     let all = std::env::var_os("IDGATE_LONG").is_some();
     usize::try_from(if all { 1 } else { usually }).unwrap()
 }
 
-/// Kills the command at one write after another, each time with what `anew` makes of the stage; says how
-/// often, and how often both keys were needed then.
+/// Kills the command at one write after another, each time on a stage that `anew` prepares. Returns
+/// how often, and how often both keys were required afterwards.
 #[track_caller]
 fn kill_at_each(stage: &mut Stage, stride: usize, anew: impl Fn(&mut Installation)) -> (u32, u32) {
     let (mut killed, mut halfway) = (0, 0);

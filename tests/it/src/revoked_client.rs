@@ -1,5 +1,4 @@
-//! A client that its operator revoked: its open sessions end, and no wallet, page or link leads
-//! to them any more.
+//! A revoked client: its open sessions end, and no wallet, page or link reaches them any more.
 
 use idgate_testkit::patience::eventually_some;
 use idgate_testkit::request_object::JarLink;
@@ -64,7 +63,7 @@ fn its_open_sessions_are_refused_at_once_and_end_as_client_revoked() {
 }
 
 #[test]
-fn no_wallet_fetches_a_request_that_it_signed() {
+fn requests_of_a_revoked_client_cannot_be_fetched() {
     let installation = Installation::new().with("OID4VP_REQUEST_MODE", "jar");
     let gateway = Gateway::trusting(installation, &sample_trust());
     let created = gateway.tenant().create(&request_for(&["given_name"]));

@@ -1,5 +1,5 @@
-//! `idgate sandbox` through the real binary: its page, its issuers and what they publish, its receiver of
-//! webhooks, its https, and its wallet from a shell.
+//! `idgate sandbox` with the real binary: its console, its issuers and what they publish, its
+//! webhook receiver, its https, and its wallet command.
 
 mod age;
 mod answers;
@@ -20,7 +20,8 @@ use crate::http::{Http, Request};
 use crate::server::{Client, Installation, Output};
 use crate::tenant::Tenant;
 
-/// A running sandbox, in a temporary folder that its wallet looks into, too. Dropping it kills it.
+/// A running sandbox in a temporary folder, where its wallet command finds it. Dropping it kills
+/// it.
 struct Sandbox {
     child: Child,
     told: Value,
@@ -28,7 +29,7 @@ struct Sandbox {
     temporary: tempfile::TempDir,
 }
 
-/// An answer of the page.
+/// An answer of the console.
 #[derive(Debug)]
 struct Answer {
     status: u16,
@@ -76,13 +77,13 @@ impl Sandbox {
         Client::of(&self.told)
     }
 
-    /// What the page shows at this path.
+    /// The console's page at this path.
     fn get(&self, path: &str) -> Answer {
         let host = self.page().to_string();
         exchange(self.page(), "GET", path, &[("Host", &host)], "")
     }
 
-    /// Presses a button of the page.
+    /// Presses a button on the console.
     fn press(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         let host = self.page().to_string();
         let origin = format!("http://{host}");
@@ -95,14 +96,14 @@ impl Sandbox {
         exchange(self.page(), "POST", path, headers, &form)
     }
 
-    /// An offer from a shell, which finds the sandbox by itself.
+    /// `idgate sandbox offer`, which finds the sandbox by itself.
     fn offer(&self, arguments: &[&str]) -> Output {
         let mut command =
             self.installation.command(&[&["sandbox", "offer", "--json"], arguments].concat());
         output(command.env("TMPDIR", self.temporary.path()))
     }
 
-    /// The wallet from a shell, which finds the sandbox by itself.
+    /// `idgate sandbox wallet`, which finds the sandbox by itself.
     fn wallet(&self, arguments: &[&str]) -> Output {
         let mut command =
             self.installation.command(&[&["sandbox", "wallet", "--json"], arguments].concat());
@@ -117,7 +118,7 @@ impl Drop for Sandbox {
     }
 }
 
-/// A sandbox on ports that are free.
+/// A sandbox on free ports.
 fn command(installation: &Installation, temporary: &tempfile::TempDir, flags: &[&str]) -> Command {
     let own =
         ["sandbox", "--json", "--page-listen", "127.0.0.1:0", "--https-listen", "127.0.0.1:0"];
@@ -169,7 +170,7 @@ fn talk(
     head.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
     stream.write_all(head.as_bytes()).unwrap();
     let mut bytes = Vec::new();
-    // A peer of TLS may leave without a word.
+    // A TLS peer may close without notice.
     let _ = stream.read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
@@ -177,7 +178,8 @@ fn talk(
     Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
 }
 
-/// What a tenant asks for: an identity or a driving licence of the first provider, or of any on a list.
+/// A tenant's request for an identity or a driving licence, of the first provider or of any on a
+/// list.
 fn request(format: &str, issuer_id: &str, profile: &str) -> Value {
     let claims = match format {
         "mso_mdoc" => ["family_name", "given_name"],

@@ -1,6 +1,6 @@
-//! The rules of an SD-JWT VC presentation (RFC 9901 4 and 7, SD-JWT VC 2) that the table in `tamper`
-//! cannot say: about what is trusted and asked, bounds, and what a result tells. On both back ends,
-//! beside the good presentation that differs in that one thing.
+//! The rules of an SD-JWT VC presentation (RFC 9901 4 and 7, SD-JWT VC 2) that the table in
+//! `tamper` cannot express: trust and request, limits, and the contents of a result. Each runs on
+//! both back ends, next to the good presentation that differs only in that point.
 
 mod claims;
 mod disclosures;
@@ -35,7 +35,7 @@ const AUDIENCE: &str = "redirect_uri:https://gateway.example/v1/oid4vp/response/
 const NONCE: &str = "n-0S6_WzA2Mj";
 const PROVIDERS: [CryptoProvider; 2] = [aws_lc_rs::PROVIDER, rustcrypto::PROVIDER];
 
-/// A presentation in the making, and what is expected of it.
+/// A presentation in the making, and the expectation.
 struct Case {
     issuer: SigningKey,
     holder: SigningKey,
@@ -89,7 +89,7 @@ impl Case {
         KbJwt::new(&self.holder, shown, &request, NOW * 1000)
     }
 
-    /// Presents everything with a good proof.
+    /// Presents everything with a good key binding JWT.
     fn present(&self, credential: &Issued) -> Verdict {
         self.verify(&self.text(credential))
     }
@@ -99,7 +99,7 @@ impl Case {
         present(&shown, Some(&self.proof(&shown).sign()))
     }
 
-    /// Presents the disclosures that `choose` picks, with a good proof.
+    /// Presents the disclosures that `choose` picks, with a good key binding JWT.
     fn present_choosing(
         &self,
         credential: &Issued,
@@ -109,7 +109,7 @@ impl Case {
         self.verify(&present(&shown, Some(&self.proof(&shown).sign())))
     }
 
-    /// The verdict, the same on both back ends, and again once a signer is known.
+    /// The verdict, which is the same on both back ends, and again once a signer is remembered.
     fn verify(&self, text: &str) -> Verdict {
         let trust = TrustSnapshot::new(1, [self.trust.clone()]);
         let entry = trust.entry(&self.trust.issuer_id).unwrap();
@@ -131,7 +131,7 @@ impl Case {
         first
     }
 
-    /// A program that verifies one presentation gets the same verdict and the same claims.
+    /// A program that verifies a single presentation gets the same verdict and the same claims.
     fn is_the_same_by_the_front_door(&self, verdict: &Verdict, text: &str, trust: TrustSnapshot) {
         let now = UnixMillis::from_secs(NOW);
         let claims: Vec<&str> = self.claims.iter().map(String::as_str).collect();
@@ -149,7 +149,7 @@ impl Case {
         }
     }
 
-    /// What is reported of that presentation.
+    /// The report on that presentation.
     fn report(&self, text: &str) -> CredentialReport {
         let mut report = CredentialReport::default();
         let expected = self.expected(&self.trust);

@@ -1,5 +1,5 @@
-//! Status of SD-JWT VC through a whole verification: what is asked and when, what is committed
-//! before, and what the answers come to.
+//! The status of SD-JWT VCs through a whole verification: what is fetched and when, what is
+//! committed before, and the effect of the results.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use idgate_testkit::x509::{CRL_URI, Identity, key_identifier};
 use serde_json::{Value, json};
 
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
-/// When the fetch comes back.
+/// When the fetch returns.
 const LATER: UnixMillis = UnixMillis(SAMPLE_NOW_MS + 3_000);
 const URI: &str = "https://status.example/1";
 const VCTS: [&str; 3] = ["urn:one", "urn:two", "urn:three"];
@@ -80,12 +80,12 @@ struct Flow {
 }
 
 impl Flow {
-    /// A session that asks for one credential for each of `statuses`, `None` for no status claim.
+    /// A session that asks for one credential for each of `statuses`. `None`: no status claim.
     fn new(statuses: &[Option<Value>]) -> Self {
         Self::by(&if_published(), ISSUER, statuses)
     }
 
-    /// A session of `verifier` that asks `issuer`.
+    /// A session of `verifier` that asks for credentials of `issuer`.
     fn by(verifier: &Verifier, issuer: &str, statuses: &[Option<Value>]) -> Self {
         Self::made(issuer, verifier.clone(), "given_name", statuses)
     }
@@ -103,7 +103,7 @@ impl Flow {
         Self::of_issuers(&vec![issuer; statuses.len()], verifier, claim, statuses)
     }
 
-    /// Each credential is asked for from its own of `issuers`.
+    /// Each credential is requested from its own issuer in `issuers`.
     fn of_issuers(
         issuers: &[&str],
         verifier: Verifier,
@@ -215,7 +215,7 @@ fn revocation(decision: &Decision) -> Vec<String> {
 }
 
 #[test]
-fn a_published_status_holds_the_session_and_is_asked_for() {
+fn a_published_status_holds_the_session_while_it_is_fetched() {
     let flow = Flow::new(&[published(0)]);
     let mut verification = flow.verify();
     let (hold, needs) = asked(verification.step().unwrap());
@@ -271,8 +271,8 @@ fn the_list_decides() {
 }
 
 #[test]
-fn nothing_is_asked_for_an_answer_that_fails_anything_else() {
-    // The second credential has a status of no known mechanism.
+fn no_status_is_fetched_for_an_answer_that_fails_another_check() {
+    // The second credential has a status with an unknown mechanism.
     let unknown = Flow::new(&[published(0), Some(json!({ "mechanism": {} }))]);
     let decision = done(unknown.verify().step().unwrap());
     assert_eq!(reason(&decision), Some(Reason::RevocationUnknown));
@@ -282,14 +282,14 @@ fn nothing_is_asked_for_an_answer_that_fails_anything_else() {
     let decision = done(lacking.verify().step().unwrap());
     assert_eq!(reason(&decision), Some(Reason::ClaimMissing));
     assert_eq!(decision.transition.from, lacking.session.revision());
-    // One requires a status and has none.
+    // One credential requires a status and has none.
     let missing = Flow::under(RevocationPolicy::Required, &[published(0), None]);
     let decision = done(missing.verify().step().unwrap());
     assert_eq!(reason(&decision), Some(Reason::RevocationUnknown));
 }
 
 #[test]
-fn equal_sources_are_asked_once_and_answer_for_every_credential() {
+fn equal_status_sources_are_fetched_once_for_all_credentials() {
     let flow = Flow::new(&[published(0), None, published(4)]);
     let (_, decision) = flow.decide(Supplied::Bytes(token().as_bytes()));
     assert_eq!(revocation(&decision), ["good", "not_published", "good"]);
@@ -302,15 +302,15 @@ fn equal_sources_are_asked_once_and_answer_for_every_credential() {
     assert_eq!(failed, [false, true]);
 }
 
-/// Base64 with padding, as `x5c` has it (RFC 7515 4.1.6).
+/// Padded Base64, as in `x5c` (RFC 7515 4.1.6).
 fn base64(der: &[u8]) -> String {
     let text = base64url(der).replace('-', "+").replace('_', "/");
     let padded = text.len().next_multiple_of(4);
     format!("{text:=<padded$}")
 }
 
-/// Who signed a list is known, and asked for, once the list is there. An embedder that commits each
-/// hold and one that commits the first only come to the same.
+/// The signer of a list is known once the list is there, and then its CRL is fetched. An embedder
+/// that commits each hold gets the same as one that commits only the first.
 #[test]
 fn the_crl_of_a_lists_signer_is_a_second_round_with_a_hold_that_changes_nothing() {
     let root = Identity::iaca(Curve::P256, NOW.0);
@@ -354,7 +354,7 @@ fn the_crl_of_a_lists_signer_is_a_second_round_with_a_hold_that_changes_nothing(
 }
 
 #[test]
-fn a_need_is_of_the_issuers_whose_credentials_named_it() {
+fn a_status_source_belongs_to_the_issuers_that_named_it() {
     let (other, own) = ("https://other.example", "https://status.example/2");
     let issuers = [ISSUER, other, other];
     let statuses = [published(0), published(1), Some(status_claim(0, own))];
@@ -373,7 +373,7 @@ fn a_need_is_of_the_issuers_whose_credentials_named_it() {
 }
 
 #[test]
-fn needs_remain_until_each_is_supplied() {
+fn status_sources_remain_needed_until_supplied() {
     let other = "https://status.example/2";
     let flow = Flow::new(&[published(0), Some(status_claim(0, other))]);
     let mut verification = flow.verify();
@@ -412,7 +412,7 @@ fn source(verifier: &Verifier) -> VerifiedSource {
 }
 
 #[test]
-fn a_source_that_was_authenticated_before_needs_no_hold() {
+fn a_cached_status_source_needs_no_hold() {
     let verifier = if_published();
     let source = source(&verifier);
     assert_eq!(source.need(), list_at(URI));
@@ -429,13 +429,13 @@ fn a_source_that_was_authenticated_before_needs_no_hold() {
 }
 
 #[test]
-fn a_source_serves_no_other_issuer_or_trust() {
+fn a_cached_status_source_is_bound_to_issuer_and_trust() {
     let verifier = if_published();
     let source = source(&verifier);
     let statuses = [published(0)];
     for flow in [
         Flow::by(&verifier, "https://other.example", &statuses),
-        // Trust that is built again is another, also under the same number.
+        // Rebuilt trust is different, even with the same number.
         Flow::by(&if_published(), ISSUER, &statuses),
     ] {
         let mut verification = flow.verify();

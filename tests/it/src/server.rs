@@ -1,4 +1,4 @@
-//! The real binary: an installation on which operator commands run, and its running server.
+//! The real binary: an installation for operator commands, and its running server.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -30,11 +30,11 @@ pub(crate) struct Installation {
     machine: Option<Machine>,
 }
 
-/// The directory of an installation. When a test fails it shows what the servers logged last.
+/// The directory of an installation. If a test fails, it prints the end of the servers' log.
 #[derive(Debug)]
 struct Root(TempDir);
 
-/// What a command gave.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) code: i32,
@@ -42,7 +42,7 @@ pub(crate) struct Output {
     pub(crate) stderr: String,
 }
 
-/// A client as the operator command made it.
+/// A client as the operator's command created it.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(crate) client_id: String,
@@ -52,7 +52,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// From what `client create` printed.
+    /// Parses the output of `client create`.
     pub(crate) fn of(made: &Value) -> Self {
         let text = |member: &str| made[member].as_str().unwrap_or_default().to_owned();
         Self {
@@ -78,7 +78,7 @@ pub(crate) struct Server {
 struct TcpSocket {
     /// 0A: it listens.
     state: String,
-    /// How many bytes it has still to read or, for a listener, how many connections it has still to take.
+    /// The number of unread bytes or, for a listener, of connections that it has not accepted.
     unread: String,
 }
 
@@ -87,37 +87,37 @@ impl Installation {
         Self { root: Root::new(), environment: stores::settings(), machine: None }
     }
 
-    /// One on files, whatever store the other tests use.
+    /// An installation with files, whatever store the other tests use.
     pub(crate) fn in_directory() -> Self {
         Self { root: Root::new(), environment: Vec::new(), machine: None }
     }
 
-    /// One whose servers all have the same address, and so the same DID.
+    /// An installation whose servers all have the same address, and so the same DID.
     pub(crate) fn at_one_address() -> Self {
         let address = free_address();
-        // Wallets take http from few hosts; who connects goes by the address.
+        // Wallets accept http from few hosts; clients connect by address.
         let base_url = format!("http://localhost:{}", address.port());
         Self::new().with("IDGATE_LISTEN", &address.to_string()).with("IDGATE_BASE_URL", &base_url)
     }
 
-    /// One of the gateways that share this database.
+    /// A gateway that shares this database.
     pub(crate) fn on(database: &str) -> Self {
         let installation = Self { root: Root::new(), environment: Vec::new(), machine: None };
         installation.with("IDGATE_DATABASE_URL", database).with("IDGATE_INSTANCE_KEY", stores::KEY)
     }
 
-    /// With an environment variable for every command.
+    /// Sets an environment variable for every command.
     pub(crate) fn with(mut self, variable: &str, value: &str) -> Self {
         self.environment.push((variable.into(), value.into()));
         self
     }
 
-    /// On a machine of its own, whose time the test makes.
+    /// Uses a separate machine, whose time the test controls.
     pub(crate) fn with_machine(self) -> Self {
         self.on_machine(&Machine::new())
     }
 
-    /// On a machine that others may be on, too.
+    /// Uses a machine that others may share.
     pub(crate) fn on_machine(mut self, machine: &Machine) -> Self {
         self.machine = Some(machine.clone());
         let page = machine.path().to_str().unwrap();
@@ -140,7 +140,7 @@ impl Installation {
         self.environment.push((variable.into(), value.into()));
     }
 
-    /// Where it keeps what it keeps.
+    /// The data directory.
     #[track_caller]
     pub(crate) fn data_dir(&self) -> PathBuf {
         let mut set = self.environment.iter().rev();
@@ -150,17 +150,17 @@ impl Installation {
         self.unused_data_dir()
     }
 
-    /// Where it would keep what it keeps if it had no database.
+    /// The data directory that it would have without a database.
     pub(crate) fn unused_data_dir(&self) -> PathBuf {
         self.root.0.path().join("data")
     }
 
-    /// What all servers of this installation wrote to stderr.
+    /// The stderr of all servers of this installation.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.root.log()).unwrap_or_default()
     }
 
-    /// A file beside the data directory.
+    /// A file next to the data directory.
     pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.root.0.path().join(name);
         fs::write(&path, content).unwrap();
@@ -173,7 +173,7 @@ impl Installation {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (pid, (done, ended)) = (child.id(), mpsc::channel());
         thread::spawn(move || done.send(child.wait_with_output()));
-        // Some take as long as what they work on is large: this ends only one that hangs.
+        // Some commands take long on large data; this only ends one that hangs.
         let output = ended.recv_timeout(10 * patience()).unwrap_or_else(|_| {
             let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
             panic!("a command of {} words never ends", arguments.len())
@@ -195,7 +195,7 @@ impl Installation {
         Client::of(&made)
     }
 
-    /// Trusts the keys and roots of `trust`, with `options` besides.
+    /// Trusts the keys and roots of `trust`, with further `options`.
     pub(crate) fn trust(&self, trust: &Trust, options: &[&str]) {
         let mut attributes: Vec<&str> = vec!["--revocation", trust.revocation];
         for vct in &trust.vct {
@@ -215,12 +215,12 @@ impl Installation {
         }
     }
 
-    /// Starts the server and waits until it says where it listens.
+    /// Starts the server and waits until it prints its address.
     pub(crate) fn serve(&self) -> Server {
         self.serve_by(self.command(&["serve"]))
     }
 
-    /// Starts the server by `command`.
+    /// Starts the server with `command`.
     pub(crate) fn serve_by(&self, command: Command) -> Server {
         let log = File::options().create(true).append(true).open(self.root.log()).unwrap();
         self.serve_into(command, log)
@@ -260,7 +260,7 @@ impl Installation {
             .current_dir(self.root.0.path())
             .env("IDGATE_DATA_DIR", self.unused_data_dir())
             .env("IDGATE_LISTEN", "127.0.0.1:0")
-            // One tenant does in a second what others do in a day; who is about limits says so.
+            // A test does in a second what others do in a day. Tests about limits switch them on.
             .env("IDGATE_RATE_LIMITS", "off")
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null());
@@ -326,31 +326,33 @@ impl Server {
         fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
-    /// Waits until it has accepted all connections, read all bytes that it was sent, and begun all its waits: what
-    /// passes from now on passes for all of them.
+    /// Waits until it has accepted all connections, read all bytes, and begun all its waits: time
+    /// that passes from now on passes for all of them.
     #[track_caller]
     pub(crate) fn rest(&self) {
         eventually("the server has read everything", || self.has_read_everything());
         self.idle();
     }
 
-    /// Waits until it does nothing, whether or not it has read everything: what has no room may stay unread.
+    /// Waits until it does nothing, even if it has not read everything: bytes without room may stay
+    /// unread.
     #[track_caller]
     pub(crate) fn idle(&self) {
         eventually("the server is at rest", || is_at_rest(self.child.id()));
     }
 
-    /// Lets this time pass on its machine, whose clocks are stopped, and waits until it has done what became due.
+    /// Lets this time pass on its machine, whose clocks are stopped, and waits until everything
+    /// that became due is done.
     #[track_caller]
     pub(crate) fn pass(&self, machine: &Machine, time: Duration) {
         self.rest();
         machine.jump(time);
-        // Its runtime looks at the clock whenever something comes.
+        // Its runtime reads the clock whenever something arrives.
         Http::new(self.address).send(&Request::get("/healthz")).expect_status(200);
         self.rest();
     }
 
-    /// Whether it rests now.
+    /// Whether it is at rest now.
     pub(crate) fn is_at_rest(&self) -> bool {
         is_at_rest(self.child.id()) && self.has_read_everything()
     }
@@ -364,10 +366,10 @@ impl Server {
         self.sockets().iter().all(|socket| socket.unread == "00000000")
     }
 
-    /// Its listener, and the connections that it took or is to take.
+    /// Its listener, and the connections that it accepted or will accept.
     fn sockets(&self) -> Vec<TcpSocket> {
         let SocketAddr::V4(own) = self.address else { panic!("{} is not IPv4", self.address) };
-        // With its host: a client may have the same port on another one, and may never read.
+        // With its host: a client may have the same port on another host, and may never read.
         let host = u32::from_ne_bytes(own.ip().octets());
         let local = format!("{host:08X}:{:04X}", own.port());
         let sockets = fs::read_to_string("/proc/net/tcp").unwrap();
@@ -393,12 +395,12 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
-    /// Asks it to stop (SIGTERM).
+    /// Sends SIGTERM.
     pub(crate) fn terminate(&self) {
         self.signal("TERM");
     }
 
-    /// Stops it, and waits until it has.
+    /// Stops it and waits for its end.
     #[track_caller]
     pub(crate) fn stop(self) {
         self.terminate();
@@ -417,7 +419,7 @@ impl Server {
         self.child.id()
     }
 
-    /// Waits for its end; gives the status and what it still wrote to stdout.
+    /// Waits for its end. Returns the status and the rest of stdout.
     pub(crate) fn wait(mut self) -> (ExitStatus, String) {
         let status = eventually_some("the server stops", || self.child.try_wait().unwrap());
         let mut rest = String::new();
@@ -425,7 +427,7 @@ impl Server {
         (status, rest)
     }
 
-    /// Waits for its end, which is to come within that time of its machine: [`ends_within`].
+    /// Waits for its end, which must come within that time of its machine: [`ends_within`].
     #[track_caller]
     pub(crate) fn ends_within(mut self, machine: &Machine, time: Duration) -> ExitStatus {
         ends_within(&mut self.child, machine, time)
@@ -440,19 +442,19 @@ impl Drop for Server {
     }
 }
 
-/// Whether all threads of a process sleep, and none ran between two looks.
+/// Whether all threads of a process are asleep, and none ran between two checks.
 pub(crate) fn is_at_rest(pid: u32) -> bool {
     are_at_rest(&[pid])
 }
 
-/// The same for processes together: what one of them sent to another one, that one has read.
+/// The same for several processes: bytes that one sent to another were read.
 pub(crate) fn are_at_rest(pids: &[u32]) -> bool {
     let look = || pids.iter().map(|pid| switches_at_rest(*pid)).collect::<Option<Vec<_>>>();
     let before = look();
     before.is_some() && look() == before
 }
 
-/// How often each thread of a process has gone to sleep, if all of them sleep.
+/// How often each thread of a process has gone to sleep, if all of them are asleep.
 fn switches_at_rest(pid: u32) -> Option<Vec<(OsString, String)>> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     let mut switches = threads
@@ -468,8 +470,8 @@ fn switches_at_rest(pid: u32) -> Option<Vec<(OsString, String)>> {
     Some(switches)
 }
 
-/// Waits for the end of a process on a machine whose clocks are stopped. Only so much time passes there, and only
-/// while the process is at rest: one that works slowly is not late.
+/// Waits for the end of a process on a machine whose clocks are stopped. At most this much time
+/// passes there, and only while the process is at rest: slow work does not count as late.
 #[track_caller]
 pub(crate) fn ends_within(child: &mut Child, machine: &Machine, time: Duration) -> ExitStatus {
     let mut left = time;
@@ -484,14 +486,14 @@ pub(crate) fn ends_within(child: &mut Child, machine: &Machine, time: Duration) 
     })
 }
 
-/// Where the last server that wrote into this log listens.
+/// The address of the last server that wrote to this log.
 pub(crate) fn bound_to(log: &str) -> Option<SocketAddr> {
     let (_, rest) = log.rsplit_once("bound to ")?;
     rest.split([' ', '"', '\n']).next()?.parse().ok()
 }
 
-/// An address on which nothing listens until its test does. No other test of this process has its
-/// host (Linux has all of 127/8), so the port of one that ended is not given to another one's server.
+/// An address on which nothing listens until its test does. No other test in this process has the
+/// same host (Linux has all of 127/8), so a released port is not reused by another test's server.
 pub(crate) fn free_address() -> SocketAddr {
     static HOSTS: AtomicU32 = AtomicU32::new(0);
     let [.., high, low] = HOSTS.fetch_add(1, Ordering::Relaxed).to_be_bytes();
@@ -500,7 +502,7 @@ pub(crate) fn free_address() -> SocketAddr {
     TcpListener::bind((host, 0)).unwrap().local_addr().unwrap()
 }
 
-/// `IDGATE_BIN`, else the program that was built with these tests.
+/// `IDGATE_BIN`, otherwise the program that was built with these tests.
 fn binary() -> PathBuf {
     if let Some(path) = std::env::var_os("IDGATE_BIN") {
         return path.into();
@@ -516,7 +518,7 @@ fn binary() -> PathBuf {
     binary
 }
 
-/// What is begun by a process that ignores the hangup, ignores it too.
+/// Whether SIGHUP is ignored: children of such a process ignore it too.
 pub(crate) fn outlives_terminals() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

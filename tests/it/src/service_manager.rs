@@ -1,4 +1,4 @@
-//! What systemd is told (sd_notify(3)): a socket stands for it.
+//! Notifications to systemd (sd_notify(3)); a socket takes systemd's place.
 
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
@@ -24,7 +24,7 @@ impl Manager {
         Self { socket, installation }
     }
 
-    /// What is said until a word is, that word included.
+    /// All notifications up to and including this one.
     fn until(&self, word: &str) -> Vec<String> {
         let (mut said, mut datagram) = (Vec::new(), [0; 512]);
         while !said.iter().any(|line| line == word) {
@@ -36,7 +36,7 @@ impl Manager {
         said
     }
 
-    /// All words that were not read yet.
+    /// All notifications that were not read yet.
     fn so_far(&self) -> Vec<String> {
         self.socket.set_nonblocking(true).unwrap();
         let (mut said, mut datagram) = (Vec::new(), [0; 512]);
@@ -53,7 +53,7 @@ impl Manager {
 fn systemd_is_told_when_the_gateway_serves_reloads_and_stops() {
     let manager = Manager::new();
     let server = manager.installation.serve();
-    assert_eq!(manager.until("READY=1"), ["READY=1"], "nobody asked for a watchdog");
+    assert_eq!(manager.until("READY=1"), ["READY=1"], "no watchdog was requested");
     Http::new(server.address).send(&Request::get("/readyz")).expect_status(200);
     server.signal("HUP");
     let said = manager.until("READY=1");
@@ -67,7 +67,7 @@ fn systemd_is_told_when_the_gateway_serves_reloads_and_stops() {
 }
 
 #[test]
-fn systemd_hears_that_the_gateway_is_alive_twice_as_often_as_it_asks() {
+fn watchdog_pings_are_twice_as_frequent_as_required() {
     let Manager { socket, installation } = Manager::new();
     let mut manager = Manager { socket, installation: installation.with_machine() };
     manager.installation.set("WATCHDOG_USEC", "400000");
@@ -75,7 +75,7 @@ fn systemd_hears_that_the_gateway_is_alive_twice_as_often_as_it_asks() {
     machine.freeze();
     let server = manager.installation.serve();
     let mut said = manager.until("READY=1");
-    // Immediately, and every 200 ms from then on.
+    // Immediately, and then every 200 ms.
     for _ in 0..21 {
         server.pass(machine, Duration::from_millis(100));
         said.extend(manager.so_far());
@@ -89,7 +89,7 @@ fn systemd_hears_that_the_gateway_is_alive_twice_as_often_as_it_asks() {
 }
 
 #[test]
-fn a_service_manager_that_is_gone_stops_nobody() {
+fn a_missing_service_manager_does_not_stop_the_gateway() {
     let Manager { socket, installation } = Manager::new();
     drop(socket);
     let server = installation.serve();

@@ -1,4 +1,4 @@
-//! Two ends of a session through the real program: the wallet's error, and expiry.
+//! Two ends of a session with the real program: the wallet's error, and expiry.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::server::Installation;
 use crate::tenant::{Gateway, form, request_for, sample_wallet, timestamp};
 use crate::ws::Stream;
 
-/// OpenID4VP 8.5, and what wallets in use send beside it.
+/// OpenID4VP 8.5, and further codes that wallets in use send.
 const WALLET_ERRORS: [&str; 12] = [
     "access_denied",
     "invalid_request",
@@ -30,7 +30,7 @@ const WALLET_ERRORS: [&str; 12] = [
 const WORDS: &str = "Sentinel-words-of-the-wallet-P3";
 
 #[test]
-fn a_session_says_what_the_wallet_said_and_keeps_none_of_its_words() {
+fn a_session_has_the_wallets_error_code_but_not_its_text() {
     let installation = Installation::new().with("IDGATE_RATE_LIMITS", "off");
     let gateway = Gateway::start_on(installation);
     let mut tenant = gateway.tenant();
@@ -59,7 +59,7 @@ fn a_session_says_what_the_wallet_said_and_keeps_none_of_its_words() {
 }
 
 #[test]
-fn an_expired_session_is_expired_for_everybody() {
+fn an_expired_session_is_expired_on_every_route() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
     let machine = gateway.installation.machine();
     machine.freeze();

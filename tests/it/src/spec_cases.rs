@@ -1,5 +1,5 @@
 //! The cases of sd-jwt-python: issued, presented and verified, each must give the claims that it
-//! names. Its data is read where `IDGATE_VECTORS` points, or beside the repository.
+//! names. The data is read from `IDGATE_VECTORS`, or from next to the repository.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 use crate::tamper::scenario::{NOW_MS, Trust};
 use crate::tamper::{Expected, Gateway, InProcess, Outcome};
 
-/// Its header has `kid: 42`, and a `kid` is a string (RFC 7515 4.1.4).
+/// Its header has `kid: 42`, but a `kid` is a string (RFC 7515 4.1.4).
 const NUMERIC_KID: &str = "header_mod";
 
-/// Every part of a claim asked for is withheld: what is left of it is not an answer.
+/// Every part of a requested claim is withheld, so the rest of it is not an answer.
 const NONE_DISCLOSED: [&str; 2] = ["array_none_disclosed", "array_recursive_sd"];
 
 #[test]
-fn every_case_of_sd_jwt_python_gives_its_claims() {
+fn every_sd_jwt_python_case_gives_its_claims() {
     let Some(directories) = case_directories() else {
         eprintln!("skipped: no sd-jwt/sd-jwt-python under IDGATE_VECTORS");
         return;
@@ -55,8 +55,8 @@ fn check(name: &str, case: &SpecCase) {
     assert_eq!(outcome.claims.unwrap_or_default()["pid"], expected, "{name}");
 }
 
-/// Asks for every expected claim and presents the case, always with a holder's proof: the gateway
-/// takes no credential without one.
+/// Requests every expected claim and presents the case, always with key binding: the gateway
+/// accepts no credential without it.
 fn verify(case: &SpecCase, expected: &Value) -> Outcome {
     let (issuer, holder) = (samples::issuer_key(Curve::P256), samples::holder_key(Curve::P256));
     let trust = Trust {

@@ -1,4 +1,4 @@
-//! The status stream as Server-Sent Events, over raw sockets (decisions 26).
+//! Live events (Server-Sent Events) of a session, over raw sockets (decisions 26).
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -14,18 +14,18 @@ use crate::tenant::{
 };
 use crate::ws::Stream;
 
-/// An event as its reader's library would give it.
+/// An event as a client library returns it.
 #[derive(Clone, Debug, PartialEq)]
 enum Got {
     Status(u64, Value),
     End(Value),
 }
 
-/// The reader's side.
+/// The client's side.
 struct Events {
     from: BufReader<TcpStream>,
     head: String,
-    /// What came and was not read yet.
+    /// Received and not yet parsed.
     text: String,
     over: bool,
 }
@@ -59,7 +59,7 @@ impl Events {
         Self { from, head, text: String::new(), over: false }
     }
 
-    /// The next event; `None`: the answer ended, and the connection with it.
+    /// The next event. `None`: the answer and its connection ended.
     #[track_caller]
     fn next(&mut self) -> Option<Got> {
         loop {
@@ -78,7 +78,7 @@ impl Events {
         }
     }
 
-    /// Reads one chunk (RFC 9112 7.1); `false`: it was the last.
+    /// Reads one chunk (RFC 9112 7.1). `false`: it was the last.
     fn chunk(&mut self) -> bool {
         if self.over {
             return false;
@@ -135,7 +135,7 @@ fn refused(tenant: &mut Tenant, session: &str, query: &str, header: &str) -> Res
 }
 
 #[test]
-fn events_are_the_messages_of_the_web_socket_and_then_comes_the_end() {
+fn live_events_equal_the_websocket_messages_plus_an_end() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let wallet = wallet_with(&[("given_name", "Sentinel-events-K8")]);
@@ -161,7 +161,7 @@ fn events_are_the_messages_of_the_web_socket_and_then_comes_the_end() {
 }
 
 #[test]
-fn a_refusal_says_its_reason() {
+fn an_event_of_a_failed_session_has_its_reason() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name"]));
@@ -174,7 +174,7 @@ fn a_refusal_says_its_reason() {
 }
 
 #[test]
-fn the_last_id_resumes_and_one_beyond_the_last_is_400() {
+fn last_event_id_resumes_and_an_unknown_one_is_400() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let settled = tenant.verified(&request_for(&["given_name"]), &sample_wallet()).id;
@@ -185,7 +185,7 @@ fn the_last_id_resumes_and_one_beyond_the_last_is_400() {
         assert_eq!(events.statuses(rest.len()), rest);
         events.ends();
     }
-    // The query is for who cannot send the header, which goes first.
+    // The query is for clients that cannot send the header, which takes precedence.
     let answer = refused(&mut tenant, &settled, "?after=2", "");
     let text = String::from_utf8(answer.expect_status(200).body).unwrap();
     assert!(text.starts_with("id: 3\n") && text.ends_with("\n\n"), "{text}");
@@ -206,7 +206,7 @@ fn the_last_id_resumes_and_one_beyond_the_last_is_400() {
 }
 
 #[test]
-fn a_wrong_or_repeated_after_is_400_beside_a_last_id_too() {
+fn an_invalid_or_repeated_after_is_400_also_with_last_event_id() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let id = tenant.create(&request_for(&["given_name"])).id;
@@ -216,7 +216,7 @@ fn a_wrong_or_repeated_after_is_400_beside_a_last_id_too() {
 }
 
 #[test]
-fn who_may_not_read_the_session_may_not_follow_it() {
+fn live_events_need_the_same_rights_as_reading_the_session() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let id = tenant.create(&request_for(&["given_name"])).id;
@@ -231,7 +231,7 @@ fn who_may_not_read_the_session_may_not_follow_it() {
 }
 
 #[test]
-fn a_stream_of_a_session_that_is_deleted_or_of_a_key_that_is_gone_ends_without_the_end() {
+fn a_stream_ends_without_end_when_session_or_key_is_gone() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
     let machine = gateway.installation.machine();
     let mut tenant = gateway.tenant();
@@ -253,7 +253,7 @@ fn a_stream_of_a_session_that_is_deleted_or_of_a_key_that_is_gone_ends_without_t
 }
 
 #[test]
-fn a_session_has_five_streams_of_both_kinds() {
+fn a_session_has_at_most_five_streams_of_both_kinds() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let id = tenant.create(&request_for(&["given_name"])).id;
@@ -277,7 +277,7 @@ fn a_session_has_five_streams_of_both_kinds() {
 }
 
 #[test]
-fn opening_a_stream_is_a_read_and_limited_like_one() {
+fn opening_a_stream_counts_as_a_read() {
     let installation = Installation::new().with("IDGATE_RATE_LIMITS", "on").with_machine();
     let gateway = Gateway::start_on(installation);
     gateway.installation.machine().freeze();
@@ -292,7 +292,7 @@ fn opening_a_stream_is_a_read_and_limited_like_one() {
 }
 
 #[test]
-fn a_gateway_that_stops_ends_its_streams_at_once() {
+fn a_stopping_gateway_ends_its_streams_immediately() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
     let id = gateway.tenant().create(&request_for(&["given_name"])).id;
     let mut events = Events::open(&gateway, &id);
@@ -308,7 +308,7 @@ fn a_gateway_that_stops_ends_its_streams_at_once() {
 }
 
 #[test]
-fn two_readers_hear_the_same_whenever_they_come() {
+fn two_readers_get_the_same_events() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! The end of a server as its clients see it: whatever was sent is answered.
+//! The shutdown of a server as its clients see it: every request that was sent is answered.
 
 use std::io::{BufReader, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,30 +11,30 @@ use crate::machine::Machine;
 use crate::server::{Installation, Server, eventually};
 use crate::tenant::Gateway;
 
-/// Busy clients beside one that stops the server, and how often it does.
+/// The number of busy clients during a shutdown, and of shutdowns.
 const CLIENTS: usize = 16;
 const STOPS: usize = 15;
 
-/// How long a stop without a delay takes at most; less than the delay behind a proxy.
+/// The longest shutdown without a delay, which is less than the delay behind a proxy.
 const STOPPING: Duration = Duration::from_secs(4);
 
-/// Longer than a listener goes on when its server stops. A connection that is silent then has a second.
+/// Longer than a listener continues when its server stops. A silent connection then has a second.
 const LISTENING: Duration = Duration::from_millis(60);
 /// Many times shorter.
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// Answers before a stop, of all clients together.
+/// Answers before a shutdown, of all clients together.
 const BEFORE: usize = 4 * CLIENTS;
 
-/// What a client saw until nobody listened any more.
+/// A client's observations until nothing listened any more.
 #[derive(Default)]
 struct Seen {
     answered: usize,
-    /// What became of requests that were sent and not answered.
+    /// The errors of requests that were sent and not answered.
     unanswered: Vec<String>,
 }
 
-/// Sends requests as fast as they are answered, on connections that it keeps or does not keep.
+/// Sends requests as fast as they are answered, on connections that it keeps or not.
 fn keep_busy(address: SocketAddr, keeps: bool, answers: &AtomicUsize) -> Seen {
     let mut seen = Seen::default();
     let header = if keeps { "" } else { "Connection: close\r\n" };
@@ -62,11 +62,11 @@ fn keep_busy(address: SocketAddr, keeps: bool, answers: &AtomicUsize) -> Seen {
     }
 }
 
-/// Lets a server that is to stop close its listener. Before that it takes every connection that has begun: only moments
-/// pass while there are some, and none without many answers.
+/// Lets a stopping server close its listener. Before that it accepts every connection that has
+/// begun: time passes only in moments while there are any, and with many answers in between.
 fn stop_listening(server: &Server, machine: &Machine, answers: &AtomicUsize) {
     let (mut before, mut has_rested) = (answers.load(Ordering::Relaxed), false);
-    eventually("nobody listens", || {
+    eventually("nothing listens", || {
         let now = answers.load(Ordering::Relaxed);
         if server.is_at_rest() {
             machine.jump(LISTENING);
@@ -79,13 +79,13 @@ fn stop_listening(server: &Server, machine: &Machine, answers: &AtomicUsize) {
     });
 }
 
-/// Stops a server beside busy clients; gives what they saw.
+/// Stops a server while clients are busy. Returns what they saw.
 fn stop_beside_busy_clients(installation: &Installation) -> Seen {
     let (server, machine) = (installation.serve(), installation.machine());
     let address = server.address;
     let (mut all, answers) = (Seen::default(), AtomicUsize::new(0));
     let server = thread::scope(|scope| {
-        // Killed where this panics, so that the clients end.
+        // Killed if this panics, so that the clients end.
         let server = server;
         let busy = |n| keep_busy(address, n % 4 != 0, &answers);
         let clients: Vec<_> = (0..CLIENTS).map(|n| scope.spawn(move || busy(n))).collect();
@@ -93,7 +93,7 @@ fn stop_beside_busy_clients(installation: &Installation) -> Seen {
         machine.freeze();
         server.terminate();
         stop_listening(&server, machine, &answers);
-        // No connection is too late with its last request: no time passes.
+        // No time passes, so no connection sends its last request too late.
         for client in clients {
             let seen = client.join().unwrap();
             all.answered += seen.answered;
@@ -119,14 +119,14 @@ fn a_stop_leaves_no_request_of_a_busy_client_unanswered() {
     assert!(all.answered > STOPS * CLIENTS, "{}", all.answered);
 }
 
-/// Whether `GET /readyz` says that the server is ready, and its last answer's `Connection`.
+/// The status of `GET /readyz`, and the `Connection` header of its last answer.
 fn readiness(server: &Server) -> (u16, Option<String>) {
     let answer = Http::new(server.address).send(&Request::get("/readyz"));
     (answer.status, answer.header("connection").map(str::to_owned))
 }
 
 #[test]
-fn a_gateway_that_is_to_stop_is_not_ready_and_answers_until_the_drain_delay_is_over() {
+fn a_draining_gateway_is_not_ready_but_still_answers() {
     let installation = Installation::new().with("IDGATE_DRAIN_DELAY", "2");
     let Gateway { server, installation, .. } = Gateway::start_on(installation.with_machine());
     // The store has a second for its probe.
@@ -135,7 +135,8 @@ fn a_gateway_that_is_to_stop_is_not_ready_and_answers_until_the_drain_delay_is_o
     expect_end_after(server, installation.machine(), Duration::from_secs(2));
 }
 
-/// Stops a server: it is not ready and answers until this time has passed, give or take 100 ms, and then ends.
+/// Stops a server: it is not ready but still answers until this time has passed, give or take 100
+/// ms, and then ends.
 fn expect_end_after(server: Server, machine: &Machine, delay: Duration) {
     let tenth = Duration::from_millis(100);
     machine.freeze();

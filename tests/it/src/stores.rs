@@ -1,5 +1,5 @@
-//! Where the gateways of the tests keep what they keep: in a data directory of their own, or, with
-//! `IDGATE_TEST_STORE=postgres`, in a database of their own.
+//! The store of the tests' gateways: a separate data directory for each, or, with
+//! `IDGATE_TEST_STORE=postgres`, a separate database.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,9 +8,9 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use crate::postgres::cluster::Cluster;
 use crate::server::Installation;
 
-/// What these tests are about is in a data directory: they use one whatever the store.
+/// Tests about data directories, which use one whatever the store.
 const ABOUT_FILES: &[&str] = &[
-    "api_keys::a_change_of_a_key_is_in_the_audit_log",
+    "api_keys::key_changes_are_in_the_audit_log",
     "api_keys::no_key_that_was_ever_made",
     "at_start::",
     "audit::operator::",
@@ -51,14 +51,14 @@ const ABOUT_FILES: &[&str] = &[
 
 /// The same on all nodes.
 pub(crate) const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
-/// A database with the schema, after which others are made.
+/// A migrated database, the template of others.
 const MIGRATED: &str = "migrated";
 
 /// The server of this process.
 static CLUSTER: LazyLock<Option<Cluster>> = LazyLock::new(Cluster::start);
 static DATABASES: AtomicUsize = AtomicUsize::new(0);
 
-/// Settings of a store for a new installation, where the tests are to use another one than files.
+/// Store settings for a new installation, if the tests use a store other than files.
 pub(crate) fn settings() -> Vec<(String, String)> {
     match std::env::var("IDGATE_TEST_STORE").as_deref() {
         Ok("postgres") if !is_about_files() => {}
@@ -70,7 +70,7 @@ pub(crate) fn settings() -> Vec<(String, String)> {
     settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-/// Runs on a thread that belongs to this test as well: by its name it has the same store.
+/// Runs on a thread that belongs to this test as well: its name gives it the same store.
 pub(crate) fn spawn<'s, T: Send + 's>(
     scope: &'s Scope<'s, '_>,
     work: impl FnOnce() -> T + Send + 's,
@@ -79,7 +79,7 @@ pub(crate) fn spawn<'s, T: Send + 's>(
     thread::Builder::new().name(name).spawn_scoped(scope, work).unwrap()
 }
 
-/// By the name of the test, which is that of its thread.
+/// By the name of the test, which is its thread's name.
 fn is_about_files() -> bool {
     let current = thread::current();
     let test = current.name().filter(|name| *name != "main");
@@ -87,12 +87,12 @@ fn is_about_files() -> bool {
     ABOUT_FILES.iter().any(|about| test.starts_with(about))
 }
 
-/// The server; `None`: this machine has none.
+/// The server. `None`: this machine has none.
 pub(crate) fn cluster() -> Option<&'static Cluster> {
     CLUSTER.as_ref()
 }
 
-/// A new database without anything.
+/// A new, empty database.
 pub(crate) fn empty() -> Option<String> {
     cluster().map(|cluster| made_after(cluster, "template1"))
 }
@@ -111,7 +111,7 @@ pub(crate) fn migrated() -> Option<String> {
     Some(made_after(cluster, MIGRATED))
 }
 
-/// A new database with what is in that one, which nobody uses meanwhile.
+/// A copy of that database, which must not be in use.
 pub(crate) fn copy_of(url: &str) -> String {
     let (_, name) = url.rsplit_once('/').unwrap();
     let name = name.split('?').next().unwrap();

@@ -1,5 +1,5 @@
-//! Strangers with many addresses: what they hold of connections and memory is bounded, and tenants
-//! do not notice them.
+//! Unauthenticated clients with many addresses: their connections and memory are limited, and
+//! tenants are not affected.
 
 use std::io::{BufReader, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -22,22 +22,23 @@ fn connect_from(n: u32, to: SocketAddr) -> std::io::Result<TcpStream> {
     http::connect_from(Ipv4Addr::from_bits(0x7f00_0100 + n), to)
 }
 
-/// As many descriptors as this process may have, which are its own from here on. The server raises its
-/// limit by itself.
+/// The number of descriptors that this process may have, after raising its limit. The server raises
+/// its own.
 fn descriptors() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
     limit.maximum.unwrap_or(u64::MAX)
 }
 
-/// A gateway whose clock does not move: who says nothing is not cut off before the test lets time pass.
+/// A gateway whose clock stands still: silent clients are not cut off before the test lets time
+/// pass.
 fn frozen() -> Gateway {
     let gateway = Gateway::start_on(Installation::new().with("IDGATE_LOG", "warn").with_machine());
     gateway.installation.machine().freeze();
     gateway
 }
 
-/// Strangers who send bodies of 1 MiB on 1500 connections, all but their last bytes.
+/// Clients without a key that send bodies of 1 MiB on 1500 connections, all but their last bytes.
 struct Bodies {
     open: Vec<(TcpStream, usize)>,
     body: Vec<u8>,
@@ -56,7 +57,7 @@ impl Bodies {
                  Content-Type: application/json\r\nContent-Length: {MIB}\r\n\r\n"
             );
             let mut stream = connect_from(n % 200, gateway.server.address).unwrap();
-            // The gateway may have refused it already.
+            // The gateway may have rejected it already.
             let _ = stream.write_all(head.as_bytes());
             stream.set_nonblocking(true).unwrap();
             (stream, 0)
@@ -64,7 +65,7 @@ impl Bodies {
         Self { open: open.collect(), body: vec![b'x'; MIB - 1] }
     }
 
-    /// Sends what the sockets take.
+    /// Sends as much as the sockets accept.
     fn push(&mut self) {
         for (stream, sent) in &mut self.open {
             *sent += stream.write(&self.body[*sent..]).unwrap_or(0);
@@ -92,7 +93,7 @@ fn bodies_of_strangers_stay_within_their_budget() {
         let gauge = format!("idgate_resource_{of}{{resource=\"body_memory_bytes\"}}");
         seen(&mut gateway.http(), token, &gauge).unwrap()
     };
-    // The default of IDGATE_BODY_MEMORY, of which strangers have seven eighths.
+    // The default of IDGATE_BODY_MEMORY. Requests without a key may use seven eighths of it.
     let budget = memory("limit");
     assert_eq!(budget, 256 * MIB as u64);
     let mut most = 0;
@@ -106,7 +107,7 @@ fn bodies_of_strangers_stay_within_their_budget() {
     }
     assert!(most <= budget / 8 * 7, "{} MiB", most / MIB as u64);
     assert!(most >= budget / 2, "{} MiB: they did not try", most / MIB as u64);
-    // Those that wait for memory wait for two seconds.
+    // Requests that wait for memory wait for two seconds.
     gateway.server.idle();
     gateway.installation.machine().jump(Duration::from_millis(2100));
     eventually("bodies that do not fit are refused", || bodies.refused() > 1000);
@@ -157,7 +158,7 @@ fn the_server_takes_the_descriptors_that_it_may_have() {
 
 #[test]
 fn strangers_from_many_addresses_do_not_keep_a_tenant_out() {
-    // Strangers may have 7,500; with fewer descriptors than that the rule is the same.
+    // Clients without a key may have 7,500; with fewer descriptors the rule is the same.
     let most = u32::try_from(descriptors().saturating_sub(600).min(9_000)).unwrap();
     let gateway = frozen();
     let address = gateway.server.address;
@@ -166,7 +167,7 @@ fn strangers_from_many_addresses_do_not_keep_a_tenant_out() {
     let mut strangers = Vec::new();
     for n in 0..most {
         let Ok(mut stream) = connect_from(n % 45, address) else { break };
-        // Half a head: it stays while no time passes.
+        // Half a head, which stays while no time passes.
         let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost");
         strangers.push(stream);
     }
@@ -175,7 +176,7 @@ fn strangers_from_many_addresses_do_not_keep_a_tenant_out() {
         tenant.create(&request_for(&["given_name"]));
         newcomer.create(&request_for(&["given_name"]));
     }
-    assert_eq!((tenant.http.connects(), newcomer.http.connects()), (1, 1), "nobody was cut off");
+    assert_eq!((tenant.http.connects(), newcomer.http.connects()), (1, 1), "no client was cut off");
     drop(strangers);
 }
 
@@ -200,14 +201,14 @@ fn readiness_is_written_for_at_most_once_a_second_however_many_ask() {
                 });
             }
         });
-        // The gateway's own writes show the same.
+        // The gateway's own writes count as well.
         assert!(writes() - before <= 1, "in second {second}");
         machine.jump(Duration::from_secs(1));
     }
-    assert!(writes() > begun, "nobody looked");
+    assert!(writes() > begun, "no probe wrote");
 }
 
-/// The answer to a request of `length` bytes of which all are sent before anything is read.
+/// The answer to a request of `length` bytes, which are all sent before anything is read.
 fn answer_to_all_of(address: SocketAddr, head: &str, length: usize) -> Response {
     let mut stream = connect(address).unwrap();
     let head = format!("{head}Host: g\r\nContent-Length: {length}\r\n\r\n");
@@ -257,7 +258,7 @@ request.end(body);
 "#;
 
 #[test]
-fn ordinary_clients_read_the_413_to_a_body_of_10_mib() {
+fn common_http_clients_read_the_413_to_a_10_mib_body() {
     let gateway = Gateway::start();
     let address = gateway.server.address.to_string();
     let id = gateway.tenant().create(&request_for(&["given_name"])).id;

@@ -1,5 +1,5 @@
-//! The tamper table: good presentations, one change at a time, and what the gateway must say.
-//! [`rows`] is data; a [`Gateway`] runs it, in-process or over HTTP.
+//! The tamper table: good presentations, one change at a time, and the expected outcome. [`rows`]
+//! is data; a [`Gateway`] runs it, in-process or over HTTP.
 
 pub mod gateway;
 mod in_process;
@@ -12,20 +12,20 @@ pub(crate) use self::in_process::{decide, entry};
 pub use self::rows::{credential_rows, parameter_rows, presentation_rows, rows};
 pub use self::scenario::{Base, Scenario};
 
-/// One change to a good presentation, or to what a scenario `S` has around it.
+/// One change to a good presentation, or to the rest of a scenario `S`.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<S = Scenario> {
-    /// What is changed.
+    /// A description of the change.
     pub title: &'static str,
     /// Makes the change.
     pub change: fn(&mut S),
-    /// What the gateway must say.
+    /// The expected outcome.
     pub expected: Expected,
-    /// Stands on the edge of a time window: only a clock that stands still can run it.
+    /// It is at the edge of a time window, so it needs a clock that stands still.
     pub needs_virtual_time: bool,
 }
 
-/// What becomes of an answer and of its session.
+/// The outcome of an answer and of its session.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Expected {
     /// 200, VERIFIED
@@ -67,7 +67,7 @@ impl Expected {
     }
 }
 
-/// The first of `rows` with each outcome that a wallet can tell from the others.
+/// The first of `rows` for each outcome that a wallet can distinguish.
 #[cfg(test)]
 pub(crate) fn one_of_each_outcome<R>(
     rows: impl IntoIterator<Item = R>,
@@ -79,22 +79,22 @@ pub(crate) fn one_of_each_outcome<R>(
 }
 
 impl<S> Row<S> {
-    /// One that the server runs, too.
+    /// A row that runs against the server as well.
     pub const fn new(title: &'static str, expected: Expected, change: fn(&mut S)) -> Self {
         Self { title, change, expected, needs_virtual_time: false }
     }
 
-    /// A change that nothing forbids.
+    /// A change that is allowed.
     pub const fn verified(title: &'static str, change: fn(&mut S)) -> Self {
         Self::new(title, Expected::Verified, change)
     }
 
-    /// A change that makes the presentation fail, with the reason.
+    /// A change that makes the presentation fail for this reason.
     pub const fn refused(title: &'static str, reason: &'static str, change: fn(&mut S)) -> Self {
         Self::new(title, Expected::Refused(reason), change)
     }
 
-    /// A change that makes it no answer to the session, with the `error`.
+    /// A change that makes it no answer to the session, with this `error`.
     pub const fn transport(title: &'static str, error: &'static str, change: fn(&mut S)) -> Self {
         Self::new(title, Expected::Transport(error), change)
     }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_gives_its_code_from_every_good_presentation_on_both_back_ends() {
+    fn every_row_gives_its_code_for_every_presentation_on_both_back_ends() {
         let mut wrong = Vec::new();
         for (base, row) in
             Base::ALL.into_iter().flat_map(|b| rows().into_iter().map(move |r| (b, r)))
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn titles_are_unique_and_codes_are_of_the_table() {
+    fn titles_are_unique_and_codes_are_known() {
         let rows = rows();
         let titles: BTreeSet<&str> = rows.iter().map(|row| row.title).collect();
         assert_eq!(titles.len(), rows.len());

@@ -1,4 +1,4 @@
-//! The tamper table over HTTP: the status, the `error` code and the session that each row leaves.
+//! The tamper table over HTTP: the status, the `error` code and the resulting session of each row.
 
 use std::thread;
 
@@ -17,9 +17,9 @@ pub(crate) struct OverHttp {
     pub(crate) tenant: Tenant,
     trust: Trust,
     session: Option<Created>,
-    /// What a wallet whose answer is taken is told.
+    /// The reply to a wallet whose answer is accepted.
     pub(crate) taken: Value,
-    /// Of the last answer.
+    /// The status of the last answer.
     pub(crate) status: u16,
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn expected_status(expected: Expected) -> u16 {
 }
 
 #[test]
-fn what_a_good_presentation_discloses_is_what_the_tenant_reads() {
+fn the_tenant_reads_the_disclosed_claims() {
     for base in Base::ALL {
         let scenario = Scenario::good(base, now_ms());
         let mut over_http = OverHttp::start(scenario.trust.clone());

@@ -19,21 +19,21 @@ pub(crate) struct Tenant {
     pub(crate) api_key: String,
 }
 
-/// A session as it was made.
+/// A session as it was created.
 #[derive(Clone, Debug)]
 pub(crate) struct Created {
     pub(crate) id: String,
     pub(crate) uri: String,
     pub(crate) answer: Value,
-    /// When it was there, by the server's clock. Its wallet answers as of this time: a clock of its own would run
-    /// ahead of one that the test has stopped.
+    /// When it was created, by the server's clock. Its wallet answers as of this time: a clock of
+    /// its own would run ahead of one that the test has stopped.
     pub(crate) made_ms: u64,
 }
 
 /// An installation that trusts the sample issuer, one client, and the server.
 #[derive(Debug)]
 pub(crate) struct Gateway {
-    // Dropped before the directory that it works in.
+    // Dropped before its directory.
     pub(crate) server: Server,
     pub(crate) client: Client,
     pub(crate) installation: Installation,
@@ -103,7 +103,7 @@ impl Tenant {
         self.http.send(&answer_request(id, body))
     }
 
-    /// The session is FAILED for `reason`, and that is all.
+    /// The session is FAILED for `reason`, and has no other result.
     #[track_caller]
     pub(crate) fn expect_failed(&mut self, created: &Created, reason: &str) {
         let session = self.read(&created.id);
@@ -115,7 +115,7 @@ impl Tenant {
         assert_eq!((&session["status"], &session["reason"]), (&json!("FAILED"), &json!(reason)));
     }
 
-    /// The session that was made under an idempotency key, the first time or again.
+    /// The session created under an idempotency key, the first time or again.
     #[track_caller]
     pub(crate) fn once(&mut self) -> String {
         let post = Request::post("/v1/sessions").bearer(&self.api_key);

@@ -1,5 +1,5 @@
-//! TLS in-process: the certificate, its renewal by SIGHUP, and what a peer may cost before it has
-//! said anything.
+//! TLS in-process: the certificate, its renewal by SIGHUP, and the cost of peers that have sent
+//! nothing.
 
 use std::io::{BufReader, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,12 +19,12 @@ use crate::tenant::{now_ms, request_for, sample_trust};
 use crate::ws;
 
 const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
-/// Of connections from one address (decisions 17).
+/// The limit of connections from one address (decisions 17).
 const PER_PEER: usize = 256;
 
 type Stream = BufReader<StreamOwned<ClientConnection, TcpStream>>;
 
-/// A private authority, an installation with a certificate of it, and the files of both.
+/// A private CA, an installation with a certificate from it, and the files of both.
 struct Site {
     root: Identity,
     installation: Installation,
@@ -59,7 +59,7 @@ impl Site {
         self.installation.file("tls.pem", pem("CERTIFICATE", &identity.der));
     }
 
-    /// A connection that trusts the authority and nobody else.
+    /// A connection that trusts only this CA.
     fn connect(&self, address: SocketAddr) -> Stream {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from(self.root.der.clone())).unwrap();
@@ -73,7 +73,7 @@ impl Site {
         BufReader::new(StreamOwned::new(connection, connect(address).unwrap()))
     }
 
-    /// The certificate that a new connection is shown.
+    /// The certificate that a new connection gets.
     fn shown(&self, server: &Server) -> Vec<u8> {
         let mut stream = self.connect(server.address);
         get(&mut stream, "/healthz").expect_status(200);
@@ -90,7 +90,7 @@ fn get(stream: &mut Stream, path: &str) -> Response {
 }
 
 #[test]
-fn a_status_stream_runs_over_tls() {
+fn a_websocket_works_over_tls() {
     let site = Site::new();
     let client = site.installation.create_client("shop", true);
     site.installation.trust(&sample_trust(), &[]);
@@ -129,13 +129,13 @@ fn a_gateway_with_a_certificate_speaks_tls_and_says_so_in_its_links() {
     let created = read_response(&mut stream, "POST").unwrap().expect_status(201).json();
     let link = created["qr_code_url"].as_str().unwrap();
     assert!(link.contains("response_uri=https%3A%2F%2F127.0.0.1"), "{link}");
-    // The same port does not answer what is not encrypted.
+    // The same port does not answer unencrypted requests.
     let plain = exchange(server.address, b"GET /healthz HTTP/1.1\r\nHost: g\r\n\r\n");
     assert!(!plain.contains("HTTP/1.1"), "{plain}");
 }
 
 #[test]
-fn sighup_shows_the_new_certificate_and_bad_files_keep_the_old_one() {
+fn sighup_loads_the_new_certificate_unless_its_files_are_bad() {
     let site = Site::new();
     let first = site.certificate("first");
     site.install(&first);
@@ -143,7 +143,7 @@ fn sighup_shows_the_new_certificate_and_bad_files_keep_the_old_one() {
     assert_eq!(site.shown(&server), first.der);
     let mut older = site.connect(server.address);
     get(&mut older, "/healthz").expect_status(200);
-    // Until it is told, nothing changes.
+    // Nothing changes before the signal.
     let second = site.certificate("second");
     site.install(&second);
     assert_eq!(site.shown(&server), first.der);
@@ -186,7 +186,7 @@ fn the_live_check_speaks_tls_and_warns_of_a_certificate_that_waits_for_a_sighup(
     server.signal("HUP");
     eventually("the new certificate is shown", || site.shown(&server) == renewed.der);
     assert_eq!(ask(), (0, vec!["ok".to_owned()]));
-    // A gateway without TLS is not one of these settings.
+    // A gateway without TLS has other settings.
     let plain = Installation::new().serve();
     let plain = plain.address.to_string();
     let output = site.installation.run(&["doctor", "--live", "--listen", &plain]);
@@ -214,7 +214,7 @@ fn silence_before_the_handshake_counts_and_ends_like_silence_before_a_head() {
     let mut is_served = || get(&mut served, "/healthz").status == 200;
     assert!(is_served());
     let mut silent: Vec<_> = (1..PER_PEER).map(|_| connect(server.address).unwrap()).collect();
-    // One more of this address is closed at once: the others hold their places.
+    // One more connection from this address is closed immediately: the others hold their places.
     eventually("all places are taken", || {
         let stream = connect(server.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();

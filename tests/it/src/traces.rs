@@ -1,5 +1,5 @@
-//! Traces, read by a collector: what of a session there is to see, that it is one tree, and that nobody's
-//! data is in it (decisions 29).
+//! Traces, read by a collector: the spans of a session, that they form one tree, and that they
+//! contain no personal data (decisions 29).
 
 mod collector;
 mod failures;
@@ -35,7 +35,7 @@ fn permissive() -> Installation {
         .with("IDGATE_WEBHOOK_ALLOW_HTTP", "true")
 }
 
-/// Has the client's sessions told to `receiver`.
+/// Sends notifications about the client's sessions to `receiver`.
 fn notify(gateway: &Gateway, tenant: &mut Tenant, receiver: &Receiver) {
     gateway.installation.run_json(&["webhook-host", "approve", "127.0.0.1", "--json"]);
     let put = Request::new("PUT", "/v1/webhook-endpoint").bearer(&tenant.api_key);
@@ -43,7 +43,7 @@ fn notify(gateway: &Gateway, tenant: &mut Tenant, receiver: &Receiver) {
     tenant.http.send(&put).expect_status(200);
 }
 
-/// The spans of the one session that was made: those of its trace.
+/// The spans of the only session: those in its trace.
 fn of_session(spans: &[Span]) -> Vec<Span> {
     let made = spans.iter().find(|span| span.name == "POST /v1/sessions").unwrap();
     spans.iter().filter(|span| span.trace_id == made.trace_id).cloned().collect()
@@ -98,7 +98,7 @@ fn a_session_is_one_tree_from_its_creation_to_its_webhook_without_anybodys_data(
     let spans = of_session(&collector.wait_for("the webhook is traced", is_told));
     assert_eq!(tree(&spans), SESSION);
     assert_eq!(shown(), SESSION, "docs/tracing.md shows another tree");
-    // What each says.
+    // The attributes of each span.
     let mut create = attributes(named(&spans, "POST /v1/sessions"));
     let stages = ["request", "authenticate", "read", "make", "seal", "write", "answer"];
     for stage in stages {
@@ -127,7 +127,7 @@ fn a_session_is_one_tree_from_its_creation_to_its_webhook_without_anybodys_data(
     let fetched = named(&spans, "fetch status");
     let expected = [("idgate.sources", "1"), ("server.address", "127.0.0.1")];
     assert_eq!(attributes(fetched), expected.map(|(key, value)| (key.into(), value.into())).into());
-    // Whoever has the list does not learn which answers belong together.
+    // The host of the list must not learn which answers belong together.
     let [asked] = lists.asked().try_into().unwrap();
     assert!(!asked.to_ascii_lowercase().contains("trace"), "{asked}");
     let told = named(&spans, "POST webhook");
@@ -138,11 +138,11 @@ fn a_session_is_one_tree_from_its_creation_to_its_webhook_without_anybodys_data(
     let ids: BTreeSet<_> = spans.iter().map(|span| &span.span_id).collect();
     assert_eq!(ids.len(), spans.len());
     assert_eq!(collector.resource()["service.name"], "gate-7");
-    // The receiver can go on from there.
+    // The receiver can continue the trace.
     let sent = receiver.all().remove(0);
     let [trace, parent] = [&told.trace_id, &told.span_id].map(|id| hex(id));
     assert_eq!(sent.header("traceparent"), format!("00-{trace}-{parent}-01"));
-    // And of nobody anything is said.
+    // No personal data is in it.
     let mut secrets = vec![
         "Sentinel".to_owned(),
         "given_name".into(),
@@ -169,7 +169,7 @@ fn a_session_is_one_tree_from_its_creation_to_its_webhook_without_anybodys_data(
     }
 }
 
-/// The names of the spans in the tree that operators are shown.
+/// The names of the spans in the tree that operators see.
 fn shown() -> String {
     let manual = include_str!("../../../docs/tracing.md");
     let (_, shown) = manual.split_once("One session, as a collector showed it").unwrap();
@@ -196,7 +196,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn without_a_collector_nothing_is_sent_and_nothing_is_added() {
+fn without_a_collector_no_span_is_sent_or_recorded() {
     let (collector, receiver) = (Collector::start(), Receiver::start());
     let off = permissive();
     let disabled = traced(&collector).with("OTEL_SDK_DISABLED", "true");
@@ -218,7 +218,7 @@ fn without_a_collector_nothing_is_sent_and_nothing_is_added() {
 }
 
 #[test]
-fn a_refusal_says_why_and_who_is_at_fault() {
+fn a_span_of_a_rejection_has_its_reason_and_the_party_at_fault() {
     let collector = Collector::start();
     let gateway = Gateway::start_on(traced(&collector));
     let mut tenant = gateway.tenant();
@@ -263,7 +263,7 @@ fn each_attempt_to_deliver_belongs_to_the_session() {
 }
 
 #[test]
-fn strangers_and_watchers_fill_no_collector() {
+fn unknown_requests_are_sampled_and_health_checks_send_no_spans() {
     let collector = Collector::start();
     let gateway = Gateway::start_on(traced(&collector));
     let mut http = gateway.http();
@@ -280,7 +280,7 @@ fn strangers_and_watchers_fill_no_collector() {
 }
 
 #[test]
-fn a_line_of_the_log_leads_to_its_span() {
+fn log_lines_have_their_trace_and_span_id() {
     for format in ["text", "json"] {
         let collector = Collector::start();
         let gateway = Gateway::start_on(traced(&collector).with("IDGATE_LOG_FORMAT", format));
@@ -307,7 +307,7 @@ fn a_line_of_the_log_leads_to_its_span() {
 }
 
 #[test]
-fn what_another_node_does_for_a_session_belongs_to_its_trace() {
+fn work_of_other_nodes_belongs_to_the_sessions_trace() {
     let (collector, receiver) = (Collector::start(), Receiver::start());
     let Some(database) = stores::empty() else { return };
     let installation = Installation::on(&database)

@@ -1,5 +1,5 @@
-//! Credentials whose status list cannot be had, and lists that are fetched before they are over, through
-//! the real binary and a real host of lists.
+//! Credentials whose status list is unavailable, and lists that are fetched before they expire,
+//! with the real binary and a real list host.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::tenant::{Gateway, Tenant, form, now_ms, request_for};
 const JWT: &str = "application/statuslist+jwt";
 const HOUR: u64 = 3600;
 
-/// A gateway that trusts the sample issuer and may ask lists on loopback, and a tenant.
+/// A gateway that trusts the sample issuer and may fetch lists from loopback, and a tenant.
 struct Desk {
     gateway: Gateway,
     tenant: Tenant,
@@ -29,7 +29,7 @@ fn issuer_key() -> SigningKey {
     samples::issuer_key(Curve::P256)
 }
 
-/// A list that revokes 1, made at `made_ms`.
+/// A list that revokes index 1, made at `made_ms`.
 fn list(uri: &str, made_ms: u64) -> StatusJwt {
     StatusJwt::new(&StatusList::new(1, 8).with(1, 1), uri, numeric_date(made_ms))
 }
@@ -60,7 +60,8 @@ impl Desk {
         assert_eq!(done.code, 0, "{done:?}");
     }
 
-    /// The session that asked with this choice, if any, and got the credential at `idx` of the list at `uri`.
+    /// The session created with this choice, if any, and answered with the credential at `idx` of
+    /// the list at `uri`.
     fn session(&mut self, choice: Option<&str>, (idx, uri): (u64, &str)) -> Value {
         let mut asked = request_for(&["given_name"]);
         if let Some(choice) = choice {
@@ -75,7 +76,7 @@ impl Desk {
         self.tenant.read(&created.id)
     }
 
-    /// `unknown`, `good`, or the reason of a refusal.
+    /// `unknown`, `good`, or the reason of a rejection.
     fn outcome(&mut self, choice: Option<&str>, of: (u64, &str)) -> String {
         let session = self.session(choice, of);
         let settled = &session["verification_details"]["credentials"][0]["revocation"];
@@ -89,7 +90,7 @@ impl Desk {
 }
 
 #[test]
-fn a_list_that_cannot_be_had_is_accepted_where_the_operator_says_so_and_is_told_and_counted() {
+fn an_unavailable_status_list_is_accepted_reported_and_counted_if_the_operator_allows_it() {
     let mut desk = Desk::start(&["--on-unknown-revocation", "accept"]);
     let host = Host::start();
     let counted = "idgate_revocation_unknown_accepted_total";
@@ -110,7 +111,7 @@ fn a_list_that_cannot_be_had_is_accepted_where_the_operator_says_so_and_is_told_
             .log()
             .contains("accepted credentials whose revocation status is unknown")
     });
-    // A list that can be had decides as ever, and is not counted.
+    // An available list decides as usual, and is not counted.
     let uri = host.uri("/list");
     host.put("/list", JWT, sign(list(&uri, now_ms())));
     assert_eq!(desk.outcome(None, (0, &uri)), "good");
@@ -173,7 +174,7 @@ fn a_request_may_refuse_always_and_accept_where_the_operator_leaves_it_to_the_te
     desk.tenant.post_session(&asked).expect_error(400, "invalid_request");
 }
 
-/// A change by the operator counts for sessions that were made before.
+/// A change by the operator applies to sessions that were created before.
 #[test]
 fn an_operator_who_refuses_again_refuses_for_sessions_that_are_open() {
     let mut desk = Desk::start(&["--on-unknown-revocation", "tenant"]);
@@ -191,7 +192,7 @@ fn an_operator_who_refuses_again_refuses_for_sessions_that_are_open() {
 }
 
 #[test]
-fn an_entry_that_demands_a_status_refuses_an_unknown_one_and_says_so_to_its_operator() {
+fn an_entry_that_requires_a_status_rejects_an_unknown_one() {
     let mut desk = Desk::start(&["--revocation", "required"]);
     let host = Host::start();
     assert_eq!(desk.outcome(None, (0, &host.uri("/missing"))), "revocation_unknown");
@@ -201,7 +202,7 @@ fn an_entry_that_demands_a_status_refuses_an_unknown_one_and_says_so_to_its_oper
     assert!(refused.stderr.contains("exclude each other"), "{refused:?}");
 }
 
-/// Time is the test's: see [`crate::machine`].
+/// The test controls the time: see [`crate::machine`].
 #[test]
 fn a_list_is_fetched_before_its_end_and_the_presentation_afterwards_asks_no_host() {
     let installation = Installation::new().with_machine();
@@ -221,13 +222,13 @@ fn a_list_is_fetched_before_its_end_and_the_presentation_afterwards_asks_no_host
     let waited = r#"idgate_status_presentations_total{waited="true"}"#;
     let unaided = r#"idgate_status_presentations_total{waited="false"}"#;
     assert_eq!((desk.seen(waited), desk.seen(unaided)), (Some(1), Some(1)));
-    // It is due in the last three eighths of the hour, and in the last eighth at the latest.
+    // It is refreshed in the last three eighths of the hour, in the last eighth at the latest.
     publish(machine.now_ms() + 1000 * HOUR * 7 / 8, 2);
     machine.jump(Duration::from_secs(HOUR * 7 / 8));
     host.wait_until_asked("/list", 2);
     let renewed = r#"idgate_status_renewals_total{outcome="renewed"}"#;
     eventually("it is counted", || desk.seen(renewed) == Some(1));
-    // The first copy is over then.
+    // The first copy has expired then.
     machine.jump(Duration::from_secs(HOUR / 6));
     assert_eq!(desk.outcome(None, (1, &uri)), "good");
     assert_eq!(desk.outcome(None, (2, &uri)), "credential_revoked");

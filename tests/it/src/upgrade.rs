@@ -1,5 +1,6 @@
 //! A data directory of idgate 0.1.0, upgraded by the real binary, which is killed at every single
-//! write on the way: afterwards it is as it was or as it will be, and never in between.
+//! write on the way. Afterwards the directory is in its old or in its new state, and never in
+//! between.
 
 use std::fs;
 use std::path::Path;
@@ -16,15 +17,15 @@ const CLAIMS: &str = include_str!("../../../idgate-server/store/src/tests/first/
 const KEY: &str = "lU0DpUGQHC4DhQEMclpCrVQKTg+2QoFeDAl/WTkmBWQ=";
 const API_KEY: &str = "sk_live_5U7FbvxkMyqiD8JqRc5PKICVDnivu3VB358jna";
 const FAILED: &str = "ses_01JDXofUsKzpDCvM6L32N1";
-/// Made under an idempotency key.
+/// Created under an idempotency key.
 const ONCE: &str = "ses_gGxE7WVLM6frMW3rtbAyc1";
 /// More writes than an upgrade makes.
 const ENOUGH: u32 = 2000;
 
-/// What is sealed: file, table and column.
+/// The sealed values: file, table and column.
 const SEALED: &str = include_str!("../../../idgate-server/store/src/tests/first/sealed.txt");
 
-/// A directory of 0.1.0, in which nothing is too old to be kept.
+/// A directory of 0.1.0 in which nothing is too old to be kept.
 fn old_directory() -> Installation {
     let installation = Installation::new();
     let dir = installation.data_dir();
@@ -41,7 +42,7 @@ fn old_directory() -> Installation {
     installation
 }
 
-/// The forms, by their first byte, of what is sealed in a file.
+/// The first bytes, which give the form, of the sealed values in a file.
 fn forms(directory: &Path, file: &str) -> Vec<u8> {
     let database = Connection::open(directory.join(file)).unwrap();
     let verdict: String =
@@ -57,7 +58,7 @@ fn forms(directory: &Path, file: &str) -> Vec<u8> {
     forms
 }
 
-/// The one form of everything sealed in a file.
+/// The form of everything sealed in a file, which must be the same.
 #[track_caller]
 fn form(directory: &Path, file: &str, when: &str) -> u8 {
     let forms = forms(directory, file);
@@ -65,8 +66,8 @@ fn form(directory: &Path, file: &str, when: &str) -> u8 {
     forms[0]
 }
 
-/// Whether everything that the schema changes 11 to 24 make is there (`true`), or nothing of it: one
-/// change cannot be seen without the others, nor without what is sealed.
+/// Whether everything that the migrations 11 to 24 add is there (`true`), or nothing of it. One
+/// migration is never visible without the others, nor without the resealed values.
 #[track_caller]
 fn is_new(directory: &Path, when: &str) -> bool {
     let database = Connection::open(directory.join("idgate.db")).unwrap();
@@ -128,7 +129,7 @@ fn is_new(directory: &Path, when: &str) -> bool {
 }
 
 #[test]
-fn an_upgrade_killed_at_every_write_leaves_old_or_new_and_never_between() {
+fn an_upgrade_killed_at_any_write_leaves_the_old_or_the_new_schema() {
     let installation = old_directory();
     let (dir, kept) = (installation.data_dir(), installation.file("kept", ""));
     fs::remove_file(&kept).unwrap();
@@ -157,7 +158,7 @@ fn an_upgrade_killed_at_every_write_leaves_old_or_new_and_never_between() {
 }
 
 #[test]
-fn keys_of_open_sessions_are_sealed_anew_by_a_start_killed_at_every_write() {
+fn session_keys_are_resealed_by_starts_killed_at_any_write() {
     let installation = old_directory();
     let dir = installation.data_dir();
     assert_eq!(installation.run(&["client", "list"]).code, 0);
@@ -174,7 +175,7 @@ fn keys_of_open_sessions_are_sealed_anew_by_a_start_killed_at_every_write() {
         run_killed(&installation, &["serve"], at);
         let forms = forms(&dir, "claims.db");
         if forms.is_empty() {
-            // Far enough to have expired the sessions and erased their keys.
+            // Enough writes to have expired the sessions and erased their keys.
             break;
         }
         match form(&dir, "claims.db", &format!("killed at write {at}")) {
@@ -187,7 +188,7 @@ fn keys_of_open_sessions_are_sealed_anew_by_a_start_killed_at_every_write() {
 }
 
 #[test]
-fn what_the_first_version_stored_is_served() {
+fn data_of_the_first_version_is_served() {
     let installation = old_directory();
     let server = installation.serve();
     let mut http = Http::new(server.address);

@@ -1,4 +1,4 @@
-//! `idgate verify --origin` on what a page got from its browser, decrypted.
+//! `idgate verify --origin` on a decrypted answer that a page got from its browser.
 
 use idgate_testkit::codec::from_base64url;
 use idgate_testkit::jwe::Enc;
@@ -20,7 +20,7 @@ const REFUSED: i32 = 3;
 const SHOP: &str = "https://shop.example";
 const NONCE: &str = "the-nonce-of-a-captured-request";
 
-/// The files beside a captured answer, who gave it, and the request of the shop's page.
+/// The files for a captured answer, the wallet that gave it, and the request of the shop's page.
 struct Desk {
     installation: Installation,
     wallet: Wallet,
@@ -62,14 +62,14 @@ impl Desk {
         answer.parameters["vp_token"].clone()
     }
 
-    /// Verifies this as what came to a page.
+    /// Verifies this as an answer to a page.
     fn verify(&self, captured: impl AsRef<[u8]>, more: &[&str]) -> Output {
         self.installation.file("captured", captured);
         let arguments = ["verify", "captured", "--nonce", NONCE, "--root", "root.der", "--test"];
         self.installation.run(&[&arguments, more].concat())
     }
 
-    /// The same of a whole answer, which came to a page from there.
+    /// The same for a whole answer to a page on that origin.
     fn asked(&self, vp_token: &Value, origin: &str) -> Output {
         let key = ["--issuer-key", "issuer.jwk", "--enc-key", "reader.jwk", "--json"];
         let page = ["--dcql", "query.json", "--origin", origin];
@@ -107,7 +107,7 @@ fn a_forgery_is_refused_with_its_reason() {
         (Forgery::AudienceWithoutPrefix, "audience_mismatch"),
         (Forgery::NoProof, "holder_binding_missing"),
         (Forgery::Transcript, "device_auth_invalid"),
-        // That of a link.
+        // The transcript of a link.
         (Forgery::TranscriptClient, "device_auth_invalid"),
         (Forgery::TranscriptThumbprint, "device_auth_invalid"),
         (Forgery::DeviceMac, "device_auth_invalid"),
@@ -120,7 +120,7 @@ fn a_forgery_is_refused_with_its_reason() {
 }
 
 #[test]
-fn one_presentation_of_either_format_is_verified_alone() {
+fn a_single_presentation_of_either_format_is_verified() {
     let desk = Desk::new();
     let good = desk.forged(Forgery::None);
     let text = |id: &str| good[id][0].as_str().unwrap().to_owned();
@@ -142,7 +142,7 @@ fn one_presentation_of_either_format_is_verified_alone() {
 }
 
 #[test]
-fn a_page_stands_in_the_place_of_a_client() {
+fn an_origin_replaces_the_client_id() {
     let desk = Desk::new();
     let mdoc = ["--format", "mso_mdoc"];
     for more in [

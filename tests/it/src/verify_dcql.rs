@@ -1,4 +1,4 @@
-//! `idgate verify --dcql` on the captured answer to a request of OpenID4VP 1.0.
+//! `idgate verify --dcql` on the captured answer to an OpenID4VP 1.0 request.
 
 use idgate_testkit::jwe::Enc;
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -21,7 +21,7 @@ const RESPONSE_URI: &str = "https://gateway.example/v1/oid4vp/response/off_1";
 const CLIENT_ID: &str = "x509_hash:Uvo3HtuIxuhC92rShpgqcT3YXwrqRxWEviRiA0OZszk";
 const NONCE: &str = "the-nonce-of-a-captured-request";
 
-/// The files beside a captured answer, and who gave it.
+/// The files for a captured answer, and the wallet that gave it.
 struct Desk {
     installation: Installation,
     wallet: Wallet,
@@ -65,7 +65,7 @@ impl Desk {
         answer.parameters["vp_token"].clone()
     }
 
-    /// Verifies what the wallet sent, as an answer to the request above.
+    /// Verifies the wallet's answer to the request above.
     fn verify(&self, vp_token: &Value, more: &[&str]) -> Output {
         self.installation.file("vp_token.json", vp_token.to_string());
         let arguments = [
@@ -143,14 +143,14 @@ fn the_transcript_of_annex_b_is_refused_with_and_without_apu() {
     let output = desk.asked(&annex_b, &[]);
     assert_eq!(output.code, REFUSED, "{output:?}");
     assert!(output.stdout.contains("device_auth_invalid"), "{output:?}");
-    // Nothing of OpenID4VP 1.0 says what `apu` would be good for.
+    // OpenID4VP 1.0 has no use for `apu`.
     let output = desk.asked(&annex_b, &["--apu", "bm9uY2U"]);
     assert_eq!(output.code, USAGE, "{output:?}");
     assert!(output.stderr.contains("--apu"), "{output:?}");
 }
 
 #[test]
-fn the_query_says_what_is_asked_for() {
+fn the_dcql_query_decides_which_claims_are_checked() {
     let desk = Desk::new();
     let good = desk.forged(Forgery::None);
     let pid = |types: Value, path: Value| {
@@ -198,7 +198,7 @@ fn the_query_says_what_is_asked_for() {
 }
 
 #[test]
-fn paths_that_look_alike_are_both_looked_for() {
+fn similar_claim_paths_are_checked_separately() {
     let desk = Desk::new();
     let good = desk.forged(Forgery::None);
     let asked = |paths: [Value; 2]| {
@@ -217,7 +217,7 @@ fn paths_that_look_alike_are_both_looked_for() {
 }
 
 #[test]
-fn what_cannot_be_used_is_not_a_refusal() {
+fn unusable_input_is_an_error_not_a_refusal() {
     let desk = Desk::new();
     let good = desk.forged(Forgery::None);
     assert_eq!(desk.verify(&good, &[]).code, USAGE, "neither --format nor --dcql");

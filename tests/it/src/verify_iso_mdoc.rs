@@ -1,4 +1,5 @@
-//! `idgate verify --encryption-info` on what a page got from its browser by ISO/IEC TS 18013-7 Annex C.
+//! `idgate verify --encryption-info` on an answer that a page got from its browser by ISO/IEC TS
+//! 18013-7 Annex C.
 
 use idgate_testkit::codec::base64url;
 use idgate_testkit::iso_mdoc::{AskedDocument, IsoMdocAnswer, IsoMdocRequest};
@@ -17,7 +18,7 @@ const REFUSED: i32 = 3;
 
 const SHOP: &str = "https://shop.example";
 
-/// The files beside a captured answer, who gave it, and the request of the shop's page.
+/// The files for a captured answer, the wallet that gave it, and the request of the shop's page.
 struct Desk {
     installation: Installation,
     wallet: Wallet,
@@ -61,7 +62,7 @@ impl Desk {
         self.wallet.answer_iso_mdoc(&self.request).unwrap()
     }
 
-    /// Verifies this as what came to a page.
+    /// Verifies this as an answer to a page.
     fn verify(&self, captured: impl AsRef<[u8]>, more: &[&str]) -> Output {
         self.installation.file("captured", captured);
         let arguments =
@@ -69,7 +70,7 @@ impl Desk {
         self.installation.run(&[&arguments, more].concat())
     }
 
-    /// The same of a page from there, with this key.
+    /// The same for a page on that origin, with this key.
     fn from(&self, captured: impl AsRef<[u8]>, origin: &str, key: &str) -> Output {
         let info = &*self.request.encryption_info;
         let page = ["--origin", origin, "--encryption-info", info, "--enc-key", key, "--json"];
@@ -109,7 +110,7 @@ fn an_answer_is_for_the_page_that_asked() {
 }
 
 #[test]
-fn what_is_encrypted_needs_the_private_key_and_what_is_not_needs_none() {
+fn only_an_encrypted_response_needs_the_private_key() {
     let desk = Desk::new();
     let answer = desk.answer();
     let info = &*desk.request.encryption_info;
@@ -135,7 +136,7 @@ fn what_is_encrypted_needs_the_private_key_and_what_is_not_needs_none() {
 }
 
 #[test]
-fn encryption_info_stands_in_the_place_of_a_nonce_and_needs_an_origin() {
+fn encryption_info_replaces_the_nonce_and_needs_an_origin() {
     let desk = Desk::new();
     let plain = desk.answer().device_response().encode();
     let output = desk.verify(&plain, &["--origin", SHOP, "--encryption-info", "gmVkY2FwaaA"]);

@@ -1,4 +1,4 @@
-//! Whole verifications over HTTP: both forms of request, both encodings of the answer, and what the
+//! Whole verifications over HTTP: both request forms, both encodings of the answer, and what the
 //! tenant and the browser get.
 
 use std::collections::BTreeSet;
@@ -126,7 +126,7 @@ fn the_legacy_form_asks_for_the_entrys_default_claims() {
 }
 
 #[test]
-fn the_response_code_reaches_browser_and_tenant() {
+fn the_response_code_reaches_the_browser_and_the_tenant() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let mut codes = BTreeSet::new();
@@ -178,7 +178,7 @@ fn open_redirects_to_the_wallet_while_the_session_is_open() {
 }
 
 #[test]
-fn trust_that_changes_while_the_server_runs_is_in_force_on_the_next_request() {
+fn a_trust_change_applies_to_the_next_request() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     tenant.verified(&request_for(&["given_name"]), &sample_wallet());

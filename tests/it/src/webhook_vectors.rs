@@ -1,5 +1,5 @@
-//! The vectors for receivers are what the core makes and believes. `IDGATE_WRITE_VECTORS=1` writes
-//! the file anew.
+//! The test vectors for receivers match what the core signs and accepts. `IDGATE_WRITE_VECTORS=1`
+//! writes the file again.
 
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/webhooks/vectors.json");
 const AT: u64 = 1_790_000_000_123;
 const ID: &str = "whf_0123456789abcdefABCDEF";
-/// 32 bytes in base64, as the gateway makes them.
+/// 32 bytes in base64, as the gateway generates them.
 const SECRET: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
 struct Case {
@@ -22,7 +22,7 @@ struct Case {
 }
 
 impl Case {
-    /// As it was sent by a gateway with `secret` and `previous`.
+    /// A notification as a gateway with `secret` and `previous` sent it.
     fn sent(title: &'static str, secret: &str, previous: Option<&str>, body: String) -> Self {
         let previous = previous.map(|text| SigningSecret::new(text).unwrap());
         let attempt = Attempt { id: ID, at: UnixMillis(AT), number: 1, body: body.as_bytes() };
@@ -151,7 +151,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn the_vectors_for_receivers_are_those_of_the_core() {
+fn the_webhook_test_vectors_match_the_core() {
     let vectors: Vec<Value> = cases().iter().map(Case::to_json).collect();
     let good = |name: &str| vectors.iter().filter(|it| it[name] == true).count();
     assert!(good("own") > 8 && good("standard") > 8);

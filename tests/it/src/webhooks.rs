@@ -1,4 +1,4 @@
-//! Webhooks through the real binary (specification 2, 4, 6; decisions 11).
+//! Webhooks with the real binary (specification 2, 4, 6; decisions 11).
 
 mod crashes;
 mod endpoint;
@@ -66,7 +66,8 @@ fn settle(tenant: &mut Tenant) -> String {
     tenant.verified(&request_for(&["given_name"]), &sample_wallet()).id
 }
 
-/// A gateway whose client has an approved endpoint at `receiver`; gives the signing secret.
+/// A gateway whose client has an approved endpoint at `receiver`. Returns the signing secret as
+/// well.
 fn notifying(receiver: &Receiver) -> (Gateway, String) {
     notifying_from(permissive(), receiver)
 }
@@ -78,8 +79,8 @@ fn notifying_from(installation: Installation, receiver: &Receiver) -> (Gateway, 
     (gateway, put["signing_secret"].as_str().unwrap().to_owned())
 }
 
-/// Lets the deliverer of a frozen gateway look for due notifications: it does so some milliseconds after a session
-/// settles.
+/// Lets the sender of a frozen gateway look for due notifications, which it does some milliseconds
+/// after a session settles.
 fn look(gateway: &Gateway) {
     gateway.server.rest();
     gateway.installation.machine().jump(Duration::from_millis(20));
@@ -97,8 +98,8 @@ fn deliver(gateway: &Gateway, what: &str, mut done: impl FnMut() -> bool) {
     });
 }
 
-/// A client that is notified, of a receiver and a host of its own: once it hears of a session, what was due before
-/// that session has been looked at, too.
+/// A client with a receiver and a host of its own. Once it is notified of a session, everything
+/// that was due before that session has been handled as well.
 struct Marker {
     receiver: Receiver,
     tenant: Tenant,
@@ -114,7 +115,7 @@ impl Marker {
         Self { receiver, tenant }
     }
 
-    /// Waits until the gateway has sent all that it would send by now.
+    /// Waits until the gateway has sent everything that is due by now.
     #[track_caller]
     fn pass(&mut self, gateway: &Gateway) {
         let before = self.receiver.all().len();
@@ -125,7 +126,7 @@ impl Marker {
 }
 
 #[test]
-fn every_end_of_a_session_is_told_once_signed_and_without_claims() {
+fn every_settlement_sends_one_signed_notification_without_claims() {
     let receiver = Receiver::start();
     let (gateway, secret) = notifying(&receiver);
     assert_eq!(secret, gateway.client.signing_secret, "the provisioned one");
@@ -153,14 +154,14 @@ fn every_end_of_a_session_is_told_once_signed_and_without_claims() {
         sent.verify(&secret);
     }
     assert_eq!(failures(&mut tenant), [] as [Value; 0]);
-    // A claim value is in no notification.
+    // No notification contains a claim value.
     for sent in receiver.all() {
         assert!(!format!("{sent:?}").contains("Erika"));
     }
 }
 
 #[test]
-fn what_fails_is_tried_again_and_listed_when_it_is_given_up() {
+fn a_failed_delivery_is_retried_and_becomes_a_dead_letter() {
     let receiver = Receiver::start();
     receiver.answer("410 Gone", "");
     let (gateway, secret) = notifying(&receiver);
@@ -180,10 +181,10 @@ fn what_fails_is_tried_again_and_listed_when_it_is_given_up() {
     );
     assert!(timestamp(&listed["failed_at"]) > 0);
     let failure = listed["id"].as_str().unwrap().to_owned();
-    // For operators as well.
+    // The same for operators.
     let all = gateway.installation.run_json(&["dead-letters", "list", "--json"]);
     assert_eq!(all, json!({ "dead_letters": [listed] }));
-    // A retry that fails counts, one that succeeds removes it.
+    // A failed retry is counted; a successful one removes the dead letter.
     let replayed = retry(&mut tenant, &failure).expect_status(200).json();
     assert_eq!(replayed, json!({ "status": "REPLAYED", "id": failure, "session_id": id }));
     eventually("the retry is counted", || failures(&mut tenant)[0]["attempts"] == 2);
@@ -203,7 +204,7 @@ fn what_fails_is_tried_again_and_listed_when_it_is_given_up() {
 }
 
 #[test]
-fn a_failure_is_tried_again_after_five_seconds() {
+fn a_failed_delivery_is_retried_after_five_seconds() {
     let receiver = Receiver::start();
     receiver.answer("503 Later", "");
     let (gateway, secret) = notifying_from(permissive().with_machine(), &receiver);
@@ -216,14 +217,14 @@ fn a_failure_is_tried_again_after_five_seconds() {
     let before = machine.now_ms();
     deliver(&gateway, "the attempt fails", || pending()["attempts"] == 1);
     let (next, now) = (timestamp(&pending()["next_attempt_at"]), machine.now_ms());
-    // Five seconds, more or less a fifth.
+    // Five seconds, give or take a fifth.
     assert!((before + 4_000..=now + 6_000).contains(&next), "{before} {now} {next}");
     receiver.answer("204 No Content", "");
     gateway.server.rest();
     machine.jump(Duration::from_millis(next - now - 1));
     gateway.server.rest();
     assert_eq!(receiver.all().len(), 1);
-    // It is looked for twice a second.
+    // Due notifications are looked for twice a second.
     machine.jump(Duration::from_millis(501));
     receiver.wait_for(2);
     let sent = receiver.all();
@@ -233,7 +234,7 @@ fn a_failure_is_tried_again_after_five_seconds() {
 }
 
 #[test]
-fn failures_of_others_do_not_exist_and_cursors_are_ones_own() {
+fn dead_letters_and_cursors_are_separate_for_each_client() {
     let receiver = Receiver::start();
     receiver.answer("410 Gone", "");
     let (gateway, _) = notifying(&receiver);

@@ -1,4 +1,4 @@
-//! The status stream over a WebSocket, by a client that can also send what no client should.
+//! Live events over a WebSocket, with a client that can also send what no client should.
 
 mod frames;
 mod handshake;
@@ -18,7 +18,7 @@ const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 #[derive(Debug)]
 pub(crate) struct Stream<T = TcpStream>(BufReader<T>);
 
-/// What the gateway sent.
+/// A frame from the gateway.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Got {
     Status(Value),
@@ -56,7 +56,7 @@ pub(crate) fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 impl Stream {
-    /// The stream from the first event, by a key that is offered as a subprotocol.
+    /// The stream from the first event, with the key as a subprotocol.
     #[track_caller]
     pub(crate) fn open(address: SocketAddr, session: &str, key: &str) -> Self {
         Self::open_after(address, session, key, 0)
@@ -97,12 +97,13 @@ impl<T: Read + Write> Stream<T> {
         Err(io::Error::other(format!("{response:?}")))
     }
 
-    /// Sends these bytes; the gateway may have closed already.
+    /// Sends these bytes. The gateway may have closed already.
     pub(crate) fn send(&mut self, bytes: &[u8]) {
         let _ = self.0.get_mut().write_all(bytes);
     }
 
-    /// The next frame that is not a ping. The gateway sends one after 20 seconds; it is answered.
+    /// The next frame that is not a ping. The gateway sends a ping after 20 seconds; the client
+    /// answers it.
     #[track_caller]
     pub(crate) fn next(&mut self) -> Got {
         loop {
@@ -152,7 +153,7 @@ impl<T: Read + Write> Stream<T> {
         (0..count).map(|_| self.message()["status"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// The code of the close frame that comes next; answers it, and sees the connection end.
+    /// The code of the next close frame. Answers it and waits for the end of the connection.
     #[track_caller]
     pub(crate) fn close(mut self) -> Option<u16> {
         let Got::Close(code) = self.next() else { panic!("no close frame") };
@@ -160,7 +161,7 @@ impl<T: Read + Write> Stream<T> {
         self.send(&frame(0x88, payload.as_ref().map_or(&[], |code| code)));
         match self.0.read_to_end(&mut Vec::new()) {
             Ok(count) => assert_eq!(count, 0, "something follows the close frame"),
-            // An end, too, after what the gateway did not read.
+            // A reset is an end, too, if the gateway did not read everything.
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::ConnectionReset),
         }
         code

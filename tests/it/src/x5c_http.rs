@@ -1,5 +1,5 @@
-//! An SD-JWT VC signed by a certificate, through the real binary: results, CRLs, status lists, and
-//! what `idgate verify` makes of it.
+//! SD-JWT VCs signed under a certificate, with the real binary: results, CRLs, status lists, and
+//! `idgate verify`.
 
 mod revocation;
 
@@ -37,7 +37,7 @@ impl Desk {
         Self::start_on(Installation::new())
     }
 
-    /// The sample credential with a certificate that `change` makes of the issuer's.
+    /// The sample credential with the issuer's certificate changed by `change`.
     fn credential(
         &self,
         change: impl FnOnce(CertificateBuilder) -> CertificateBuilder,
@@ -46,7 +46,7 @@ impl Desk {
         samples::identity(&holder_key(), now_ms()).x5c(&[signer])
     }
 
-    /// The same over a CA below the root.
+    /// The same with a CA between the root and the issuer.
     fn credential_over(
         &self,
         ca: &Identity,
@@ -56,7 +56,7 @@ impl Desk {
         samples::identity(&holder_key(), now_ms()).x5c(&[&signer, &ca.der])
     }
 
-    /// A CA below the root, with a certificate that `change` makes of its own.
+    /// A CA below the root, with its certificate changed by `change`.
     fn intermediate(
         &self,
         change: impl FnOnce(CertificateBuilder) -> CertificateBuilder,
@@ -115,7 +115,7 @@ fn results_name_the_root_and_the_certificates_subject() {
 }
 
 #[test]
-fn a_root_that_is_removed_vouches_for_nobody_on_the_next_request() {
+fn removing_a_root_applies_to_the_next_request() {
     let mut desk = Desk::start();
     let credential = desk.credential(|signer| signer);
     assert_eq!(desk.outcome_of(credential.clone()), "VERIFIED");
@@ -133,7 +133,7 @@ fn a_root_that_is_removed_vouches_for_nobody_on_the_next_request() {
 }
 
 #[test]
-fn an_entry_of_roots_alone_serves_no_mdoc() {
+fn an_entry_with_sd_jwt_roots_only_serves_no_mdoc() {
     let mut desk = Desk::start();
     let request = json!({ "credentials": [{
         "format": "mso_mdoc", "issuer_id": samples::ISSUER, "claims": ["family_name"],
@@ -144,7 +144,7 @@ fn an_entry_of_roots_alone_serves_no_mdoc() {
 const NONCE: &str = "the-nonce-of-a-captured-request";
 const CLIENT_ID: &str = "redirect_uri:https://gateway.example/r";
 
-/// `presentation`, of a captured credential.
+/// A captured presentation of this credential in a file.
 fn captured(installation: &Installation, credential: CredentialBuilder) {
     let shown = Presentation::whole(&credential.issue(&issuer_key()));
     let request = AuthorizationRequest {
@@ -165,7 +165,7 @@ fn verify(installation: &Installation, trusted: &[&str]) -> Output {
 }
 
 #[test]
-fn what_a_captured_credential_says_makes_no_rows_and_no_commands() {
+fn control_characters_in_a_captured_credential_are_escaped() {
     let installation = Installation::new();
     let signer = Identity::issuer_root(Curve::P256, now_ms());
     let signer = signer.issuer_of_sd_jwts(&issuer_key(), now_ms());
@@ -198,7 +198,7 @@ fn a_captured_presentation_is_verified_by_a_root() {
 }
 
 #[test]
-fn a_check_that_the_options_switch_off_is_not_ok() {
+fn a_check_that_is_switched_off_is_not_shown_as_ok() {
     let installation = Installation::new();
     let root = Identity::issuer_root(Curve::P256, now_ms());
     let signer = root.issuer_of_sd_jwts(&issuer_key(), now_ms());
@@ -238,7 +238,7 @@ fn a_captured_response_in_padded_base64url_names_the_padding() {
 }
 
 #[test]
-fn a_captured_presentation_is_by_an_issuer_for_what_the_options_demand() {
+fn a_captured_presentations_signer_needs_the_usages_in_the_options() {
     let installation = Installation::new();
     let root = Identity::issuer_root(Curve::P256, now_ms());
     let signer = root.issuer_of_sd_jwts(&issuer_key(), now_ms());
@@ -257,9 +257,9 @@ fn a_captured_presentation_is_by_an_issuer_for_what_the_options_demand() {
     }
 }
 
-/// A web server's certificate below the root signs no credentials (RFC 5280 4.2.1.12).
+/// A web server's certificate below the root cannot sign credentials (RFC 5280 4.2.1.12).
 #[test]
-fn a_session_is_not_verified_by_a_certificate_for_other_things() {
+fn a_signer_certificate_for_other_uses_is_rejected() {
     let mut desk = Desk::start();
     let usage = |usages: &[&str]| x509::ext_key_usage(usages);
     let tls = usage(&["1.3.6.1.5.5.7.3.1"]);
@@ -277,7 +277,7 @@ fn a_session_is_not_verified_by_a_certificate_for_other_things() {
 }
 
 #[test]
-fn doctor_names_an_entry_whose_pinned_issuer_is_refused() {
+fn doctor_names_an_entry_with_a_rejected_pinned_issuer() {
     let installation = Installation::new();
     let root = Identity::issuer_root(Curve::P256, now_ms());
     let signer = root.issuer_of_sd_jwts(&issuer_key(), now_ms()).builder;
@@ -296,7 +296,7 @@ fn doctor_names_an_entry_whose_pinned_issuer_is_refused() {
     }
 }
 
-/// Unlike a document signer, which has a root to go by: it is the issuer, as a bare key is.
+/// A document signer has a root. A pinned issuer is trusted by itself, like a bare key.
 #[test]
 fn a_pinned_issuer_serves_live_sessions_in_every_environment_as_a_key_does() {
     for environment in ["development", "staging", "production"] {

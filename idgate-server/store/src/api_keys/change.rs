@@ -1,4 +1,5 @@
-//! Keys are made, rotated and revoked as rows. Each change gives its outcome and its entry in the client's chain.
+//! Creates, rotates and revokes keys as rows. Each change returns its outcome and the entry for the
+//! client's audit chain.
 
 use idgate_core::UnixMillis;
 
@@ -12,11 +13,11 @@ use super::{KeyRow, insert_row, read};
 use crate::audit_chain::{AuditEvent, AuditStatus};
 use crate::quotas::Quotas;
 
-/// The outcome of a change, and its entry in the client's chain.
+/// The outcome of a change, and its entry for the client's audit chain.
 type Recorded<T> = Done<(T, Option<AuditEvent>)>;
 
 impl Power {
-    /// Of the caller's own key; `None`: it is not in force any more.
+    /// The power of the caller's own key. `None`: that key is no longer active.
     async fn of_caller(db: &Db<'_>, caller: &Caller, now: UnixMillis) -> Done<Option<Self>> {
         let own = keys::in_force(db, caller, now).await?;
         Ok(own.map(|own| Self::of(caller, own.expires_at)))
@@ -43,7 +44,7 @@ pub(crate) async fn insert(
     Ok((KeyMade::Yes, Some(power::created(caller, record))))
 }
 
-/// Stops a key. Doing it again changes nothing.
+/// Revokes a key. Repeating it changes nothing.
 pub(crate) async fn revoke(
     db: &Db<'_>,
     caller: &Caller,
@@ -68,7 +69,7 @@ pub(crate) async fn revoke(
     Ok((KeyRevoked::Yes, Some(event)))
 }
 
-/// Gives a key another value.
+/// Gives a key a new value.
 pub(crate) async fn rotate(
     db: &Db<'_>,
     caller: &Caller,

@@ -1,6 +1,6 @@
-//! What a key may do to others. The caller was authenticated before the transaction, so that what its own
-//! key may do is looked at again inside: a key that was rotated or revoked in between must not leave
-//! another behind, and none makes or takes over one that can do more than itself (decisions 25).
+//! Which other keys a key may create or change. The caller was authenticated before the
+//! transaction, so the transaction checks the caller's own key again: it may have been rotated or
+//! revoked since. No key may create or take over a key that can do more than itself (decisions 25).
 
 use idgate_core::UnixMillis;
 
@@ -8,15 +8,15 @@ use super::super::types::{ApiKeyRecord, Caller, KeyRotated, StoreError};
 use crate::audit_chain::{AuditEvent, AuditStatus};
 use idgate_base::api_key::SCOPES;
 
-/// What a key may do, and for how long.
+/// The scopes of a key, and when it expires.
 pub(crate) struct Power {
-    /// `None`: all.
+    /// `None`: all scopes.
     scopes: Option<Vec<String>>,
     expires_at: Option<UnixMillis>,
 }
 
 impl Power {
-    /// Of the caller's own key, which is in force.
+    /// The power of the caller's own key, which is active.
     pub(crate) fn of(caller: &Caller, expires_at: Option<UnixMillis>) -> Self {
         Self { scopes: caller.scopes.clone(), expires_at }
     }
@@ -31,12 +31,12 @@ impl Power {
         }
     }
 
-    /// Whether it is good until then.
+    /// Whether the key is valid until then.
     pub(crate) fn lasts(&self, expires_at: Option<UnixMillis>) -> bool {
         self.expires_at.is_none_or(|own| expires_at.is_some_and(|at| at <= own))
     }
 
-    /// Why the caller may not give this key another value; `None`: it may.
+    /// Why the caller may not rotate this key. `None`: it may.
     pub(crate) fn refuses_to_rotate(
         &self,
         caller: &Caller,
@@ -54,7 +54,7 @@ impl Power {
     }
 }
 
-/// That the caller made this key.
+/// The audit entry: the caller created this key.
 pub(crate) fn created(caller: &Caller, key: &ApiKeyRecord) -> AuditEvent {
     AuditEvent::of_client(AuditStatus::ApiKeyCreated, key.created_at)
         .about_key(&key.id)
@@ -62,7 +62,7 @@ pub(crate) fn created(caller: &Caller, key: &ApiKeyRecord) -> AuditEvent {
         .by(&caller.key_id)
 }
 
-/// That the caller changed this key.
+/// The audit entry: the caller changed this key.
 pub(crate) fn changed(
     caller: &Caller,
     status: AuditStatus,
@@ -72,7 +72,7 @@ pub(crate) fn changed(
     AuditEvent::of_client(status, now).about_key(key_id).by(&caller.key_id)
 }
 
-/// The scopes of a key from what is stored.
+/// Parses the stored scopes of a key.
 pub(crate) fn scopes(id: &str, stored: Option<String>) -> Result<Option<Vec<String>>, StoreError> {
     let scopes = stored.map(|scopes| serde_json::from_str(&scopes)).transpose();
     scopes.map_err(|_| StoreError::Failed(format!("the scopes of {id} cannot be read")))

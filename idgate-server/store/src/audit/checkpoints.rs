@@ -1,5 +1,5 @@
-//! Checkpoints: signed when due, and written to a file elsewhere after their commit. Nodes that sign at
-//! the same time sign different chains.
+//! Checkpoints. They are signed when due, and copied to a file outside the database after the
+//! commit. Nodes that sign at the same time sign different chains.
 
 use idgate_core::UnixMillis;
 use serde_json::json;
@@ -13,9 +13,9 @@ use super::proof::{Footing, Old};
 use super::{Head, removal};
 use crate::audit_chain::AuditKeys;
 
-/// Signs a checkpoint for each chain, `limit` at most, that has had entries without one since
-/// `before` or longer. An altered chain holds up none of the others; one that another transaction is
-/// at is signed the next time.
+/// Signs a checkpoint for at most `limit` chains whose oldest unsigned entry is from `before` or
+/// earlier. An altered chain does not hold up the others. A chain that another transaction has
+/// locked is signed next time.
 pub(crate) async fn sign_due(
     db: &Db<'_>,
     keys: &AuditKeys,
@@ -41,7 +41,7 @@ pub(crate) async fn sign_due(
     Ok(chains)
 }
 
-/// Signs where the chain ends now; the head itself is written later.
+/// Signs the current end of the chain. The caller writes the head.
 pub(crate) async fn sign(
     db: &Db<'_>,
     keys: &AuditKeys,
@@ -53,7 +53,7 @@ pub(crate) async fn sign(
     db.run(sql, &[&head.client_id, &number(head.seq), &line]).await.map(drop)
 }
 
-/// Whether what a chain's head depends on is stored as it was.
+/// Whether the last checkpoint and the entries that a chain's head depends on are stored unchanged.
 pub(crate) async fn is_last_intact(db: &Db<'_>, head: &Head) -> Done<bool> {
     let sql = sql("SELECT \
          (SELECT entry_hash FROM audit_entries WHERE client_id = $1 AND seq = $2), \
@@ -74,7 +74,7 @@ pub(crate) async fn is_last_intact(db: &Db<'_>, head: &Head) -> Done<bool> {
     Ok(footing.is_some_and(|footing| footing.bears(head)))
 }
 
-/// Whether what is to be removed is what the checkpoints of it say.
+/// Whether the entries to be removed match the checkpoints that cover them.
 pub(super) async fn confirm(
     db: &Db<'_>,
     keys: &AuditKeys,
@@ -85,7 +85,7 @@ pub(super) async fn confirm(
     let earlier = sql("SELECT signed FROM audit_checkpoints WHERE client_id = $1 AND seq <= $2 \
                        ORDER BY seq DESC LIMIT 1");
     let earlier: Option<String> = db.one(earlier, &[client_id, &begin], |row| row.get(0)).await?;
-    // An entry has at most one.
+    // An entry has at most one checkpoint.
     let later = sql("SELECT signed FROM audit_checkpoints WHERE client_id = $1 AND seq > $2 \
                      ORDER BY seq LIMIT $3");
     let later: Vec<String> =
@@ -94,7 +94,7 @@ pub(super) async fn confirm(
         && removal::is_followed(db, head, old).await?)
 }
 
-/// At most `limit` checkpoints that are in no file yet.
+/// At most `limit` checkpoints that are not in a file yet.
 pub(crate) async fn unwritten(db: &Db<'_>, limit: usize) -> Done<Vec<UnwrittenCheckpoint>> {
     let sql = sql(
         "SELECT client_id, seq, signed FROM audit_checkpoints WHERE {NOT written|written = 0} \
@@ -107,7 +107,7 @@ pub(crate) async fn unwritten(db: &Db<'_>, limit: usize) -> Done<Vec<UnwrittenCh
     db.all(sql, &[&number(limit)], read).await
 }
 
-/// Notes that the file has these.
+/// Notes that the file has these checkpoints.
 pub(crate) async fn mark_written(db: &Db<'_>, written: &[UnwrittenCheckpoint]) -> Done<()> {
     let sql = sql("UPDATE audit_checkpoints SET written = true WHERE (client_id, seq) IN (SELECT \
          {client_id, seq FROM json_to_recordset(CAST(CAST($1 AS text) AS json)) \

@@ -1,4 +1,4 @@
-//! The audit log as one JSON object, for whoever verifies it elsewhere.
+//! Exports the audit log as one JSON object, for verification elsewhere.
 
 use std::io::{self, Write};
 
@@ -7,12 +7,12 @@ use super::report::{Auditor, Chain};
 use crate::audit_chain::{AuditEntry, StoredEntry, hex};
 use crate::types::StoreError;
 
-/// Why an export is not complete.
+/// Why an export is incomplete.
 #[derive(Debug)]
 pub enum ExportError {
     /// The store failed.
     Store(StoreError),
-    /// What was exported could not be written.
+    /// The output could not be written.
     Output(io::Error),
 }
 
@@ -29,7 +29,7 @@ impl From<io::Error> for ExportError {
 }
 
 impl Auditor<'_> {
-    /// Writes `{"entries":[…],"checkpoints":[…],"removals":[…]}` of all chains, or of the one of
+    /// Writes `{"entries":[…],"checkpoints":[…],"removals":[…]}` of all chains, or of the chain of
     /// `client`, oldest first. `false`: that client has no chain, and nothing was written.
     pub(crate) fn export(
         &self,
@@ -63,8 +63,9 @@ impl Auditor<'_> {
         Ok(true)
     }
 
-    /// Writes the entries of a chain, and gives the record of what was removed before them. Entries that
-    /// grow old may leave meanwhile: then the record is the one that says so.
+    /// Writes the entries of a chain, and returns the record of the entries that were removed
+    /// before them. If old entries are removed during the export, the returned record covers those
+    /// as well.
     fn export_chain(
         &self,
         chain: &Chain,
@@ -87,7 +88,7 @@ impl Auditor<'_> {
             Ok(written.is_ok())
         })?;
         written?;
-        // Or all that was left has left.
+        // The second case: every remaining entry was removed in between.
         let is_whole = last == Some(chain.last) || first > chain.last;
         if is_cut || (!is_whole && self.removal(client_id)? != removal) {
             return Err(ExportError::Store(StoreError::Unavailable(
@@ -97,7 +98,8 @@ impl Auditor<'_> {
         Ok(removal)
     }
 
-    /// The first stored entry of a chain (0: whatever there is), and the record that it stands behind.
+    /// The number of the first stored entry of a chain (0: start with any entry), and the record of
+    /// the removal before it.
     fn beginning(&self, chain: &Chain) -> Result<(u64, Option<String>), StoreError> {
         let mut removal = chain.removal.clone();
         loop {
@@ -124,9 +126,9 @@ impl Auditor<'_> {
     }
 }
 
-/// An entry as an export shows it: its fields and both hashes.
+/// An entry in the form of an export: its fields and both hashes.
 fn exported(client_id: &str, entry: &StoredEntry<'_>) -> serde_json::Value {
-    // What cannot be read any more keeps its place and its hashes, and is found by them.
+    // An entry that cannot be parsed keeps its place and its hashes, so that a verifier finds it.
     let fields = serde_json::from_str::<AuditEntry>(entry.fields).ok();
     let mut shown = fields
         .and_then(|fields| serde_json::to_value(fields).ok())
@@ -151,7 +153,7 @@ mod tests {
     use crate::audit_chain::{AuditKeys, Removal};
     use crate::seal::InstanceKey;
 
-    /// Five entries, of which so many leave before the so manieth read of entries.
+    /// Five entries. The first `removed` of them are gone from the read number `before` on.
     struct Ageing<'k> {
         keys: &'k AuditKeys,
         removed: u64,
@@ -189,7 +191,7 @@ mod tests {
         }
     }
 
-    /// The numbers of the entries, and the last one of what was removed before them.
+    /// The numbers of the exported entries, and the last number that the removal record covers.
     fn export(removed: u64, before: usize) -> Result<(Vec<u64>, Vec<u64>), ExportError> {
         let keys = AuditKeys::new(&InstanceKey::generate().unwrap()).unwrap();
         let log = &Ageing { keys: &keys, removed, before, reads: Cell::new(0) };
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_before_it_is_exported_stands_in_the_record() {
+    fn the_removal_record_covers_entries_removed_during_an_export() {
         assert_eq!(export(0, 0).unwrap(), (vec![1, 2, 3, 4, 5], vec![]));
         assert_eq!(export(2, 0).unwrap(), (vec![3, 4, 5], vec![2]));
         assert_eq!(export(2, 1).unwrap(), (vec![3, 4, 5], vec![2]));
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_while_it_is_exported_is_told() {
+    fn an_entry_removed_in_the_middle_of_an_export_is_an_error() {
         for removed in [2, 5] {
             let error = export(removed, 2).unwrap_err();
             let is_told = matches!(error, ExportError::Store(StoreError::Unavailable(_)));

@@ -1,5 +1,5 @@
-//! Where a chain ends, and how many entries all chains have together: both MACed, so that nobody else
-//! moves them. What is stored of it and in what is the stores' matter.
+//! The head of a chain, and the number of entries in all chains. Both carry a MAC, so only the
+//! instance can move them. Each store decides how to keep them.
 
 use idgate_core::UnixMillis;
 
@@ -11,13 +11,13 @@ use crate::audit_chain::{AuditEvent, AuditKeys, Checkpoint, Hash, entry_hash, ge
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Head {
     pub(crate) client_id: String,
-    /// 0: there is no entry yet.
+    /// 0: no entry yet.
     pub(crate) seq: u64,
     pub(crate) entry_hash: Hash,
-    /// 0: there is no checkpoint yet.
+    /// 0: no checkpoint yet.
     pub(crate) checkpoint_seq: u64,
     pub(crate) checkpoint_hash: Hash,
-    /// Since when there are entries after the checkpoint.
+    /// When the first entry after the last checkpoint was added.
     pub(crate) open_since: Option<UnixMillis>,
 }
 
@@ -30,11 +30,11 @@ pub(crate) struct Added {
     pub(crate) entry_hash: Hash,
 }
 
-/// A head as it is stored, and whether the instance wrote it.
+/// A head as it is stored, and whether its MAC is the instance's.
 pub(crate) type Found = (Head, bool);
 
 impl Head {
-    /// Of a client without entries.
+    /// The head of a client without entries.
     pub(crate) fn before_the_first(client_id: &str) -> Self {
         Self {
             client_id: client_id.to_owned(),
@@ -46,16 +46,16 @@ impl Head {
         }
     }
 
-    /// It with whether `mac`, which is stored with it, is the instance's.
+    /// Pairs the head with whether `mac`, which is stored with it, is the instance's.
     pub(crate) fn checked(self, keys: &AuditKeys, mac: &[u8]) -> Found {
         let genuine = keys.is_mac(&self.message(), mac);
         (self, genuine)
     }
 
-    /// What is found of `client_id` to be appended to.
+    /// The head to append to.
     ///
     /// # Errors
-    /// The instance did not write it.
+    /// The head of `client_id` has a MAC that the instance did not write.
     pub(crate) fn genuine(found: Option<Found>, client_id: &str) -> Result<Self, StoreError> {
         match found {
             None => Ok(Self::before_the_first(client_id)),
@@ -64,7 +64,7 @@ impl Head {
         }
     }
 
-    /// What is stored with it.
+    /// The MAC to store with the head.
     pub(crate) fn mac(&self, keys: &AuditKeys) -> Vec<u8> {
         keys.mac(&self.message())
     }
@@ -80,7 +80,8 @@ impl Head {
         Added { seq, fields, prev_hash, entry_hash: hash }
     }
 
-    /// Signs where the chain ends now: the checkpoint of the entry `seq`, one line of JSON.
+    /// Signs the current end of the chain. Returns the checkpoint of entry `seq` as one line of
+    /// JSON.
     pub(crate) fn sign(&mut self, keys: &AuditKeys, now: UnixMillis) -> String {
         let previous = &self.checkpoint_hash;
         let checkpoint =
@@ -90,8 +91,8 @@ impl Head {
         checkpoint.sign(keys).to_line()
     }
 
-    /// What is MACed. The lengths of all members after the client are fixed, so that no two heads
-    /// are alike.
+    /// The bytes under the MAC. All members after the client have a fixed length, so two different
+    /// heads never give the same bytes.
     fn message(&self) -> Vec<u8> {
         let open_since = self.open_since.map_or(-1, |at| i64::try_from(at.0).unwrap_or(i64::MAX));
         [
@@ -108,13 +109,13 @@ impl Head {
     }
 }
 
-/// What is MACed of the number of all entries.
+/// The bytes under the MAC of the number of all entries.
 pub(crate) fn total_message(entries: u64) -> Vec<u8> {
     [&b"total\n"[..], &entries.to_be_bytes()].concat()
 }
 
-/// PostgreSQL has the number of all entries in so many rows, by the chain's name: one row would be a lock that
-/// all transactions wait for.
+/// PostgreSQL spreads the number of all entries over this many rows, chosen by the chain's name. A
+/// single row would be a lock that every transaction waits for.
 pub(crate) const SLICES: i64 = 64;
 
 /// The bytes of one of these rows that the MAC covers.

@@ -1,4 +1,4 @@
-//! Heads and the number of all entries as rows.
+//! Heads, and the number of all entries, as rows.
 
 use super::super::db::{Db, Row, Sql, sql};
 use super::super::failure::{Done, Failure};
@@ -6,9 +6,9 @@ use super::super::sql::{millis, number, unsigned};
 use super::head::{Found, Head, SLICES, slice_message, total_message};
 use crate::audit_chain::{AuditKeys, Hash};
 
-/// A row of all columns in their order.
+/// Reads a row of all columns in their order.
 pub(crate) fn read_row(keys: &AuditKeys, row: &Row<'_>) -> Done<Found> {
-    // A hash of another length is none of ours: the MAC will not match.
+    // A hash of another length is not the instance's, so the MAC will not match.
     let hash =
         |column| Ok::<Hash, Failure>(row.get::<Vec<u8>>(column)?.try_into().unwrap_or_default());
     let head = Head {
@@ -22,17 +22,17 @@ pub(crate) fn read_row(keys: &AuditKeys, row: &Row<'_>) -> Done<Found> {
     Ok(head.checked(keys, &row.bytes(6)?))
 }
 
-/// Reads the end of a chain, and locks it.
+/// Reads the head of a chain and locks it.
 pub(crate) const LOCK: Sql =
     sql("SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac \
          FROM audit_heads WHERE client_id = $1 {FOR UPDATE}");
 
-/// The end of a chain, which no other transaction moves before this one ends.
+/// Reads the head of a chain, and keeps other transactions from moving it until this one ends.
 pub(crate) async fn lock(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<Head> {
     if let Some(found) = find(db, keys, client_id).await? {
         return Ok(Head::genuine(Some(found), client_id)?);
     }
-    // Of all that find none, one makes it, and the others wait for that one.
+    // If several transactions find no head, one inserts it and the others wait for that one.
     insert(db, keys, &Head::before_the_first(client_id)).await?;
     let found = find(db, keys, client_id).await?;
     Ok(Head::genuine(found, client_id)?)
@@ -50,7 +50,7 @@ pub(crate) async fn insert(db: &Db<'_>, keys: &AuditKeys, head: &Head) -> Done<(
     store(db, sql, keys, head).await
 }
 
-/// Writes where a chain ends now.
+/// Updates the stored head of a chain.
 pub(crate) async fn write(db: &Db<'_>, keys: &AuditKeys, head: &Head) -> Done<()> {
     let sql = sql("INSERT INTO audit_heads (client_id, seq, entry_hash, checkpoint_seq, \
                    checkpoint_hash, open_since, mac) VALUES ($1, $2, $3, $4, $5, $6, $7) \
@@ -74,8 +74,8 @@ async fn store(db: &Db<'_>, sql: Sql, keys: &AuditKeys, head: &Head) -> Done<()>
     .map(drop)
 }
 
-/// Gives a head to every client that has none, and writes down how many entries there are when that was never done:
-/// from here on none of it may be missing.
+/// Inserts a head for each client that has none. Also stores the number of all entries if it was
+/// never stored; from then on a missing number counts as damage.
 pub(crate) async fn begin_all(db: &Db<'_>, keys: &AuditKeys) -> Done<()> {
     let without =
         sql("SELECT id FROM clients WHERE id NOT IN (SELECT client_id FROM audit_heads) \
@@ -88,7 +88,7 @@ pub(crate) async fn begin_all(db: &Db<'_>, keys: &AuditKeys) -> Done<()> {
     if db.one(begun, &[], |_| Ok(())).await?.is_some() {
         return Ok(());
     }
-    // Of several nodes that begin, the first one writes the numbers.
+    // If several nodes do this at the same time, the first one writes the numbers.
     let none = sql("INSERT INTO {audit_totals (slice,|audit_total (id,} entries, mac) \
                     VALUES ({$1|1}, 0, $2) ON CONFLICT DO NOTHING");
     for slice in 0..slices(db) {
@@ -97,7 +97,7 @@ pub(crate) async fn begin_all(db: &Db<'_>, keys: &AuditKeys) -> Done<()> {
     Ok(())
 }
 
-/// Writes how many entries there are, or how many there are in a slice.
+/// Stores the number of all entries, or of those in one slice.
 pub(crate) async fn set_total(db: &Db<'_>, keys: &AuditKeys, slice: i64, entries: u64) -> Done<()> {
     let sql = sql("INSERT INTO {audit_totals (slice,|audit_total (id,} entries, mac) \
                    VALUES ({$1|1}, $2, $3) ON CONFLICT ({slice|id}) DO UPDATE \
@@ -106,13 +106,14 @@ pub(crate) async fn set_total(db: &Db<'_>, keys: &AuditKeys, slice: i64, entries
     db.run(sql, &[&slice, &number(entries), &mac]).await.map(drop)
 }
 
-/// Into how many slices the number of all entries is divided.
+/// The number of slices that the number of all entries is divided into.
 const fn slices(db: &Db<'_>) -> i64 {
     if matches!(db, Db::Sqlite(_)) { 1 } else { SLICES }
 }
 
-/// How many entries all chains have together; `None`: the number, or a part of it, is missing, or is not one that the
-/// instance wrote. A chain that vanished with its head, or that was set back with it, is missing here.
+/// The number of entries in all chains. `None`: the number or one of its slices is missing, or its
+/// MAC is not the instance's. This finds chains that were deleted or reset together with their
+/// heads.
 pub(crate) async fn total(db: &Db<'_>, keys: &AuditKeys) -> Done<Option<u64>> {
     let sql = sql("SELECT {slice|0}, entries, mac FROM {audit_totals|audit_total}");
     let read = |row: &Row<'_>| {
@@ -121,14 +122,15 @@ pub(crate) async fn total(db: &Db<'_>, keys: &AuditKeys) -> Done<Option<u64>> {
         Ok(keys.is_mac(&message, &row.bytes(2)?).then_some(entries))
     };
     let found = db.all(sql, &[], read).await?;
-    // All parts are there from the beginning.
+    // All slices exist from the start.
     if number(found.len()) != slices(db) {
         return Ok(None);
     }
     Ok(found.into_iter().try_fold(0_u64, |sum, entries| Some(sum.saturating_add(entries?))))
 }
 
-/// The bytes that the MAC of a stored number of entries covers. SQLite has one number, PostgreSQL one for each slice.
+/// The bytes that the MAC of a stored number of entries covers. SQLite has one number, PostgreSQL
+/// one for each slice.
 pub(crate) fn count_message(db: &Db<'_>, slice: i64, entries: u64) -> Vec<u8> {
     if matches!(db, Db::Sqlite(_)) { total_message(entries) } else { slice_message(slice, entries) }
 }

@@ -11,8 +11,8 @@ use super::super::types::ListedEntry;
 use super::proof::{EntryRow, end_of, list};
 use crate::audit_chain::AuditKeys;
 
-/// At most `limit` entries older than `before`, and the position of the last if there are more; at one moment of the
-/// entries and the record of those that were removed before them.
+/// At most `limit` entries older than `before`, and the position of the last one if there are more.
+/// The entries and the record of removed ones are read in one snapshot.
 pub(crate) async fn read(
     db: &Db<'_>,
     keys: &AuditKeys,
@@ -20,11 +20,11 @@ pub(crate) async fn read(
     before: i64,
     limit: usize,
 ) -> Done<(Vec<ListedEntry>, Option<i64>)> {
-    // One more: the predecessor of the last, and whether there is one.
+    // One more row: the predecessor of the last entry, which also shows whether there are more.
     let entries = sql("SELECT seq, fields, prev_hash, entry_hash FROM audit_entries \
                        WHERE client_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3");
     let rows = db.all(entries, &[&client_id, &before, &one_more(limit)], entry).await?;
-    // The one that the oldest follows may have been removed.
+    // The predecessor of the oldest entry may have been removed.
     let removed = sql("SELECT signed FROM audit_removals WHERE client_id = $1");
     let removed = db.one(removed, &[&client_id], |row| row.get::<String>(0)).await?;
     let removed = removed.and_then(|record| end_of(keys, client_id, &record));
@@ -44,8 +44,9 @@ pub(super) fn entry(row: &Row<'_>) -> Done<EntryRow> {
     })
 }
 
-/// The id of an open session opens it for an answer: an id is a capability. It appears when the session is settled or
-/// gone, and the hash can be recomputed from then on.
+/// Hides the ids of open sessions: an id is a capability, and would allow its reader to answer the
+/// session. The id appears once the session is settled or deleted, and from then on the hash can be
+/// recomputed.
 async fn hide_open_sessions(db: &Db<'_>, entries: &mut [ListedEntry]) -> Done<()> {
     let named: Vec<&str> =
         entries.iter().filter_map(|listed| listed.entry.as_ref()?.session_id.as_deref()).collect();

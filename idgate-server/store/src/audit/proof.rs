@@ -1,5 +1,5 @@
-//! What is looked at before anything is signed anew, removed, or shown as intact, whichever store it
-//! was read from.
+//! The checks before an entry is signed again, removed, or shown as intact. They are the same for
+//! both stores.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::audit_chain::{
     StoredEntry, hex,
 };
 
-/// An entry as it was read. What is not of its type is as good as empty: its hash will not match.
+/// An entry as it was read. A column of the wrong type counts as empty, so its hash will not match.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EntryRow {
-    /// Below 1, or where another stands: none that the instance wrote.
+    /// Below 1, or a number that another entry has: the instance did not write it.
     pub(crate) seq: i64,
     pub(crate) fields: String,
     pub(crate) prev_hash: Vec<u8>,
@@ -23,7 +23,7 @@ pub(crate) struct EntryRow {
 }
 
 impl EntryRow {
-    /// As a walk takes it.
+    /// The entry in the form that a walk takes.
     pub(crate) fn stored(&self) -> StoredEntry<'_> {
         StoredEntry {
             seq: u64::try_from(self.seq).unwrap_or(0),
@@ -44,8 +44,8 @@ impl EntryRow {
     }
 }
 
-/// At most `limit` entries of a list from `rows`, newest first, that may have one more: the predecessor
-/// of the last. `removed`: where the part that is gone ended.
+/// Builds a list of at most `limit` entries from `rows`, newest first. `rows` may have one more
+/// entry, the predecessor of the last. `removed`: the end of the removed part of the chain.
 pub(crate) fn list(
     client_id: &str,
     rows: &[EntryRow],
@@ -61,12 +61,14 @@ pub(crate) fn list(
     listed.take(limit).collect()
 }
 
-/// Where a record says that the removed part of a chain ended; `None`: this instance did not sign it.
+/// The end of a chain's removed part, from a removal record. `None`: this instance did not sign the
+/// record.
 pub(crate) fn end_of(keys: &AuditKeys, client_id: &str, record: &str) -> Option<(u64, Hash)> {
     serde_json::from_str::<SignedRemoval>(record).ok()?.end(keys, client_id)
 }
 
-/// A checkpoint that the instance signed for this chain after the one with the hash `previous`.
+/// Parses a checkpoint if the instance signed it for this chain, and it follows the checkpoint with
+/// the hash `previous`.
 pub(crate) fn genuine(
     text: &str,
     keys: &AuditKeys,
@@ -80,22 +82,22 @@ pub(crate) fn genuine(
     is_next.then_some(signed)
 }
 
-/// What a head stands on, as it is stored.
+/// The stored values that a head refers to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Footing {
     /// The hash of the head's entry.
     pub(crate) at_head: Option<Vec<u8>>,
     /// The hash of the entry of its last checkpoint.
     pub(crate) at_checkpoint: Option<Vec<u8>>,
-    /// That checkpoint.
+    /// The last checkpoint.
     pub(crate) checkpoint: Option<String>,
-    /// The record of what was removed; whether it is genuine is looked at by those who follow it.
+    /// The removal record. Callers check its signature.
     pub(crate) removal: Option<String>,
 }
 
 impl Footing {
-    /// Whether the last checkpoint of a chain and the entries that it and the head stand for are
-    /// stored as they were: what was altered under a signature must not get another one.
+    /// Whether the last checkpoint of a chain, its entry and the head's entry are stored unchanged.
+    /// An altered entry that was signed once must not be signed again.
     pub(crate) fn bears(&self, head: &Head) -> bool {
         if head.seq > 0 && !self.has(&self.at_head, head.seq, &hex(&head.entry_hash)) {
             return false;
@@ -111,7 +113,7 @@ impl Footing {
         })
     }
 
-    /// Whether the entry is there, or was removed when it was old.
+    /// Whether the entry is stored with this hash, or was removed because of its age.
     fn has(&self, stored: &Option<Vec<u8>>, seq: u64, hash: &str) -> bool {
         match stored {
             Some(stored) => hex(stored) == hash,
@@ -124,7 +126,7 @@ impl Footing {
     }
 }
 
-/// The beginning of a chain that is older than it is kept.
+/// The entries at the beginning of a chain that are past their retention.
 #[derive(Debug)]
 pub(crate) struct Old<'c> {
     walk: ChainWalk<'c>,
@@ -134,7 +136,8 @@ pub(crate) struct Old<'c> {
 }
 
 impl<'c> Old<'c> {
-    /// Of `rows`, the first of the chain, those from before `before`. `record`: of what was removed.
+    /// Takes the entries older than `before` from `rows`, which begin with the first entry of the
+    /// chain. `record`: the removal record.
     ///
     /// # Errors
     /// The chain was altered.
@@ -153,7 +156,7 @@ impl<'c> Old<'c> {
             }
             None => ChainWalk::new(client_id),
         };
-        // Times of one length in UTC: their order is that of their texts.
+        // These are UTC times of equal length, so they sort as text.
         let before = before.to_string();
         let (begin, mut hashes) = (walk.seq(), BTreeMap::new());
         for row in rows {
@@ -167,18 +170,18 @@ impl<'c> Old<'c> {
         Ok(Self { walk, begin, hashes })
     }
 
-    /// How many entries it has.
+    /// The number of entries.
     pub(crate) fn len(&self) -> usize {
         self.hashes.len()
     }
 
-    /// The last of them.
+    /// The number of the last entry.
     pub(crate) fn end(&self) -> u64 {
         self.walk.seq()
     }
 
-    /// Whether the chain goes on, or ends, where it ends: `next` is the `prev_hash` of the entry
-    /// behind it, if there is one.
+    /// Whether the next entry, or the head, matches the last of these entries. `next` is the
+    /// `prev_hash` of the entry after it, if there is one.
     pub(crate) fn is_followed(&self, head: &Head, next: Option<&[u8]>) -> bool {
         match next {
             Some(previous) => previous == self.walk.hash(),
@@ -186,9 +189,9 @@ impl<'c> Old<'c> {
         }
     }
 
-    /// Whether it is what the checkpoints of it say, of which none is missing: each names the one
-    /// before it, and the head the last. `earlier`: the last checkpoint up to `begin`; `later`: those
-    /// that follow, at least up to the first behind its end.
+    /// Whether these entries match the checkpoints that cover them, and no checkpoint is missing:
+    /// each names its predecessor, and the head names the last. `earlier`: the last checkpoint up
+    /// to `begin`. `later`: the checkpoints after that, at least up to the first one past the end.
     pub(crate) fn is_confirmed(
         &self,
         keys: &AuditKeys,
@@ -216,7 +219,7 @@ impl<'c> Old<'c> {
         (head.checkpoint_seq, head.checkpoint_hash) == (last, previous)
     }
 
-    /// The signed record that all of it was removed at `now`: one line of JSON.
+    /// The signed record that all these entries were removed at `now`, as one line of JSON.
     pub(crate) fn record(&self, keys: &AuditKeys, now: UnixMillis) -> String {
         let (client_id, hash) = (self.walk.client_id(), self.walk.hash());
         Removal::new(client_id, self.end(), hash, now).sign(keys).to_line()

@@ -1,7 +1,7 @@
-//! Removing what is older than the operator wants to keep (decisions 25): from the beginning of a
-//! chain, entry by entry verified first, against each other and against the checkpoints that were
-//! signed of them, behind a signed record of where it ended. The age of an entry is the caller's time less the
-//! entry's own.
+//! Removes audit entries past the operator's retention (decisions 25), from the beginning of a
+//! chain. Each entry is first verified against its neighbours and against the checkpoints that
+//! cover it. A signed record of where the removed part ended is stored with the chain. The age of
+//! an entry is the caller's time minus the entry's own.
 
 use idgate_core::UnixMillis;
 
@@ -14,10 +14,11 @@ use super::proof::Old;
 use super::{Head, altered, heads};
 use crate::audit_chain::AuditKeys;
 
-/// The row that says when the clock was last set. It is not sealed, and neither is the database's own id.
+/// The row that says when the clock was last set. Like the database's id, it is not sealed.
 const HELD: &str = "removals_held_since";
 
-/// Chains, at most `limit`, whose first entry is from before `before`, by name from `last` on.
+/// At most `limit` chains whose first entry is older than `before`, in the order of their names,
+/// after `last`.
 pub(crate) async fn old_chains(
     db: &Db<'_>,
     last: &str,
@@ -31,7 +32,7 @@ pub(crate) async fn old_chains(
     db.all(sql, &[&last, &before.to_string(), &number(limit)], |row| row.get(0)).await
 }
 
-/// When the latest entry of all chains was made.
+/// The time of the latest entry in all chains.
 pub(crate) async fn newest(db: &Db<'_>) -> Done<Option<UnixMillis>> {
     let sql = sql("SELECT max(({CAST(}e.fields{ AS json)} ->> 'occurred_at') {COLLATE \"C\"}) \
                    FROM audit_heads AS h \
@@ -40,24 +41,24 @@ pub(crate) async fn newest(db: &Db<'_>) -> Done<Option<UnixMillis>> {
     Ok(newest.flatten().as_deref().and_then(UnixMillis::parse_rfc3339))
 }
 
-/// Notes that ages cannot be trusted.
+/// Notes that the ages of entries cannot be trusted.
 pub(crate) async fn hold(db: &Db<'_>, since: UnixMillis) -> Done<()> {
     let sql = sql("INSERT INTO instance (name, sealed) VALUES ($1, $2) \
                    ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed");
     db.run(sql, &[&HELD, &since.0.to_be_bytes().as_slice()]).await.map(drop)
 }
 
-/// Since when they cannot.
+/// Since when ages cannot be trusted.
 pub(crate) async fn held_since(db: &Db<'_>) -> Done<Option<UnixMillis>> {
     let sql = sql("SELECT sealed FROM instance WHERE name = $1");
     let since = db.one(sql, &[&HELD], |row| row.get::<Vec<u8>>(0)).await?;
-    // A damaged value counts as a time that never comes, so that damage removes nothing.
+    // A damaged value counts as a time in the far future, so that damage never removes anything.
     let time = |bytes: Vec<u8>| bytes.try_into().map_or(u64::MAX, u64::from_be_bytes);
     Ok(since.map(|bytes| UnixMillis(time(bytes))))
 }
 
-/// Removes at most `limit` entries of a chain from before `before`, and says how many. A chain that
-/// was altered stays as it is: what was done to it must not go with its age.
+/// Removes at most `limit` entries older than `before` from a chain, and returns how many. An
+/// altered chain is left as it is: retention must not erase the evidence.
 pub(crate) async fn remove_old(
     db: &Db<'_>,
     keys: &AuditKeys,
@@ -86,7 +87,7 @@ pub(crate) async fn remove_old(
     Ok(old.len())
 }
 
-/// Whether what follows is what the last removed entry and the head say.
+/// Whether the next entry and the head match the last removed entry.
 pub(super) async fn is_followed(db: &Db<'_>, head: &Head, old: &Old<'_>) -> Done<bool> {
     let sql = sql("SELECT prev_hash FROM audit_entries WHERE client_id = $1 AND seq = $2");
     let next = number(old.end().saturating_add(1));

@@ -1,5 +1,5 @@
-//! Verifying every chain, beside a running server: the heads are read at one moment, and the entries
-//! up to them in pages, so that no read keeps an old state of the database.
+//! Verifies every chain while the server runs. The heads are read in one snapshot and the entries
+//! up to them in pages, so that no read holds back an old state of the database.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,60 +10,61 @@ use crate::audit_chain::{
     AuditKeys, Breach, ChainWalk, Checkpoint, Damage, Hash, SignedCheckpoint, StoredEntry, hex,
 };
 
-/// Entries read at a time.
+/// How many entries are read at a time.
 const PAGE: usize = 1000;
 
-/// The first entry that is not as it was, and why.
+/// The first altered entry, and what is wrong with it.
 type Place = (u64, Damage);
 
-/// What checkpoints say is the hash, in hex, of which entry.
+/// For each entry, the hashes (in hex) that checkpoints state for it.
 type Statements = BTreeMap<u64, Vec<String>>;
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Clone, Debug, Default)]
 pub struct AuditReport {
     /// How many chains were walked.
     pub chains: u64,
-    /// How many entries they have.
+    /// How many entries the chains have.
     pub entries: u64,
-    /// How many entries were removed when they were old.
+    /// How many entries were removed because of their age.
     pub removed: u64,
     /// How many checkpoints were compared.
     pub checkpoints: u64,
-    /// What is wrong: the first place of each chain.
+    /// The first damaged place of each chain.
     pub breaches: Vec<Breach>,
 }
 
-/// The log at one moment.
+/// The log in one snapshot.
 #[derive(Debug, Default)]
 pub(crate) struct Moment {
     pub(crate) chains: BTreeMap<String, Chain>,
-    /// How many entries there should be; `None`: the number is missing, or not the instance's.
+    /// The expected number of entries. `None`: the number is missing, or its MAC is not the
+    /// instance's.
     pub(crate) total: Option<u64>,
-    /// Clients without a head, entries, checkpoints and removals.
+    /// Clients that have no head, entries, checkpoints or removals.
     pub(crate) without_chain: Vec<String>,
 }
 
-/// One chain at one moment.
+/// One chain in one snapshot.
 #[derive(Debug, Default)]
 pub(crate) struct Chain {
     pub(crate) client_id: String,
-    /// And whether the instance wrote it.
+    /// The head, and whether its MAC is the instance's.
     pub(crate) head: Option<Found>,
-    /// The last stored entry.
+    /// The number of the last stored entry.
     pub(crate) last: u64,
     /// In order.
     pub(crate) checkpoints: Vec<String>,
-    /// The record of what was removed.
+    /// The removal record.
     pub(crate) removal: Option<String>,
 }
 
-/// The log as it is stored.
+/// The stored log.
 pub(crate) trait Log {
-    /// All of it, or what there is of `client`, but for the entries.
+    /// All chains, or that of `client`, without the entries.
     fn moment(&self, client: Option<&str>) -> Result<Moment, StoreError>;
 
-    /// At most `limit` entries from the first to the second of `bounds`, both included, in order.
+    /// At most `limit` entries between the two `bounds`, both included, in order.
     fn entries(
         &self,
         client_id: &str,
@@ -72,15 +73,16 @@ pub(crate) trait Log {
     ) -> Result<Vec<EntryRow>, StoreError>;
 }
 
-/// Reads a log that is verified with these keys.
+/// Verifies a log with these keys.
 pub(crate) struct Auditor<'c> {
     pub(crate) log: &'c dyn Log,
     pub(crate) keys: &'c AuditKeys,
 }
 
 impl Auditor<'_> {
-    /// Walks the chains, or the one of `client`, of each the last `entries`, and compares their heads
-    /// and checkpoints; besides, `elsewhere`: checkpoints that were kept outside the data directory.
+    /// Walks all chains or the one of `client`, each by its last `entries`, and compares heads and
+    /// checkpoints. It also compares `elsewhere`: checkpoints from a file outside the data
+    /// directory.
     pub(crate) fn verify(
         &self,
         client: Option<&str>,
@@ -93,7 +95,7 @@ impl Auditor<'_> {
         let kept: Vec<&SignedCheckpoint> =
             elsewhere.iter().filter(|checkpoint| ours(&checkpoint.client_id)).collect();
         for checkpoint in &kept {
-            // A chain that is gone altogether is known from there only.
+            // A chain that was removed completely is only known from these checkpoints.
             chains.entry(checkpoint.client_id.clone()).or_insert_with_key(|id| Chain::none(id));
         }
         let heads = chains.values().filter_map(|chain| chain.head.as_ref());
@@ -117,8 +119,7 @@ impl Auditor<'_> {
         Ok(report)
     }
 
-    /// Walks a chain. Entries that grew old may leave while it is walked: then it is walked as it is
-    /// after that.
+    /// Walks a chain. If old entries are removed during the walk, it walks the chain again.
     fn verify_settled<'k>(
         &self,
         mut chain: Chain,
@@ -139,14 +140,14 @@ impl Auditor<'_> {
         }
     }
 
-    /// Hands the entries of a chain up to `last` to `take`, in order, until it says stop.
+    /// Passes the entries of a chain up to `last` to `take`, in order, until `take` says stop.
     pub(crate) fn each_entry(
         &self,
         client_id: &str,
         (first, last): (u64, u64),
         mut take: impl FnMut(&StoredEntry<'_>) -> Result<bool, StoreError>,
     ) -> Result<(), StoreError> {
-        // From 0 on everything, whatever its number says.
+        // 0 means from the very beginning, including entries with impossible numbers.
         let mut next = if first == 0 { i64::MIN } else { signed(first) };
         loop {
             let rows = self.log.entries(client_id, (next, last), PAGE)?;
@@ -162,7 +163,7 @@ impl Auditor<'_> {
         }
     }
 
-    /// The first place where a chain is not as it was.
+    /// The first place where a chain was altered.
     fn verify_chain<'k>(
         &self,
         chain: &Chain,
@@ -184,7 +185,7 @@ impl Auditor<'_> {
             Some((seq, hash)) => (ChainWalk::after(&chain.client_id, seq, hash), seq),
         };
         report.removed = report.removed.saturating_add(gone);
-        // All that is stored is looked at, unless only its end is wanted.
+        // All stored entries are checked, unless the caller only wants the end.
         let mut from = 0;
         if first > gone
             && let Some(hash) = self.hash_of(&chain.client_id, first)?
@@ -216,13 +217,13 @@ impl Auditor<'_> {
         Ok(damage)
     }
 
-    /// The hash that is stored with the entry `seq`: a shortened walk believes this one.
+    /// The stored hash of entry `seq`. A shortened walk trusts this one.
     fn hash_of(&self, client_id: &str, seq: u64) -> Result<Option<Hash>, StoreError> {
         let found = self.log.entries(client_id, (signed(seq), seq), 1)?;
         Ok(found.into_iter().next().and_then(|row| row.entry_hash.try_into().ok()))
     }
 
-    /// What the checkpoints of a chain say, and the first of them that is not genuine.
+    /// The statements in the checkpoints of a chain, and the first checkpoint that is not genuine.
     fn statements<'k>(
         &self,
         chain: &Chain,
@@ -251,7 +252,8 @@ impl Auditor<'_> {
             if signed.is_signed_by(self.keys) {
                 stated.entry(signed.seq).or_default().push(signed.head_hash.clone());
             } else if !known.contains(&signed.checkpoint().hash()) {
-                // What is known says the same under the key that took the place of that one.
+                // If the hash is known, the stored checkpoint states the same under the key that
+                // replaced this one.
                 damage = damage.or(Some((signed.seq, Damage::CheckpointMismatch)));
             }
         }
@@ -260,7 +262,7 @@ impl Auditor<'_> {
 }
 
 impl AuditReport {
-    /// Counts a chain that was walked.
+    /// Adds the counts of a walked chain.
     fn add(&mut self, walked: &Self) {
         self.chains = self.chains.saturating_add(walked.chains);
         self.entries = self.entries.saturating_add(walked.entries);

@@ -1,5 +1,5 @@
-//! The log as it is verified and exported: the heads at one moment, and the entries up to them
-//! in pages, so that no read keeps old rows from being removed.
+//! Reads the log for verification and export. The heads are read in one snapshot and the entries up
+//! to them in pages, so that no read keeps the database from removing old rows.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::proof::EntryRow;
 use super::report::{Chain, Moment};
 use crate::audit_chain::AuditKeys;
 
-/// The state of all chains, or of the one of `client`, at one moment.
+/// All chains, or the chain of `client`, in one snapshot.
 pub(crate) async fn moment(db: &Db<'_>, keys: &AuditKeys, client: Option<&str>) -> Done<Moment> {
     let named = match client {
         Some(client) => vec![client.to_owned()],
@@ -27,13 +27,13 @@ pub(crate) async fn moment(db: &Db<'_>, keys: &AuditKeys, client: Option<&str>) 
     let without = sql("SELECT id FROM clients WHERE (CAST($1 AS text) IS NULL OR id = $1) \
                        AND id NOT IN (SELECT client_id FROM audit_heads)");
     let without: Vec<String> = db.all(without, &[&client], |row| row.get(0)).await?;
-    // One with entries and no head is found where its chain ends.
+    // A chain with entries but without a head is reported at its end.
     let without_chain = without.into_iter().filter(|id| !chains.contains_key(id)).collect();
     let total = total(db, keys).await?;
     Ok(Moment { chains, total, without_chain })
 }
 
-/// At most `limit` entries of a chain from the first to the second of these, both included.
+/// At most `limit` entries of a chain within these bounds, both included.
 pub(crate) async fn entries(
     db: &Db<'_>,
     client_id: &str,
@@ -45,7 +45,7 @@ pub(crate) async fn entries(
     db.all(sql, &[&client_id, &first, &number(last), &number(limit)], entry).await
 }
 
-/// The stored parts of a chain; `None`: there are none.
+/// The stored parts of a chain. `None`: it has none.
 async fn chain(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<Option<Chain>> {
     let head = sql("SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, \
                     open_since, mac FROM audit_heads WHERE client_id = $1");
@@ -61,7 +61,8 @@ async fn chain(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<Option<Ch
     Ok(is_there.then_some(Chain { client_id, head, last, checkpoints, removal }))
 }
 
-/// The names of all chains: of heads, entries, checkpoints and removals, since each may have been removed.
+/// The names of all chains, from heads, entries, checkpoints and removals, since an attacker may
+/// have removed any of them.
 async fn chain_names(db: &Db<'_>) -> Done<Vec<String>> {
     let sql = sql("WITH RECURSIVE \
            e (id) AS (SELECT min(client_id) FROM audit_entries UNION ALL \

@@ -1,28 +1,29 @@
-//! Signed statements that a chain had a certain head: kept elsewhere, they show that a chain was
-//! cut or rewritten even by somebody who holds the whole data directory of another day.
+//! Signed statements that a chain had a certain head. Kept outside the data directory, they reveal
+//! that a chain was truncated or rewritten, even by an attacker who has a full copy of an older
+//! data directory.
 
 use idgate_core::UnixMillis;
 use serde::{Deserialize, Serialize};
 
 use super::{AuditKeys, Hash, hex, sha256};
 
-/// Before everything that is signed.
+/// Prefix of everything that is signed.
 const PREFIX: &[u8] = b"idgate-audit-checkpoint-v1\n";
 
-/// What is signed: `idgate-audit-checkpoint-v1\n` and this as RFC 8785 JSON, whose order the
-/// members have.
+/// The signed content: `idgate-audit-checkpoint-v1\n` and this as RFC 8785 JSON. The members are
+/// declared in that order.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
-    /// Whose chain.
+    /// The client whose chain this is.
     pub client_id: String,
-    /// Hex of the hash of its last entry.
+    /// The hash of the chain's last entry, in hex.
     pub head_hash: String,
-    /// Hex of the hash of the chain's checkpoint before this one.
+    /// The hash of the chain's previous checkpoint, in hex.
     pub previous_checkpoint_hash: String,
-    /// Its last entry.
+    /// The number of the chain's last entry.
     pub seq: u64,
-    /// When: RFC 3339, UTC.
+    /// When it was signed: RFC 3339, UTC.
     pub time: String,
 }
 
@@ -38,17 +39,17 @@ impl Checkpoint {
         }
     }
 
-    /// What stands for the checkpoint before the first of a chain.
+    /// The value that the first checkpoint of a chain names as its predecessor.
     pub fn genesis(client_id: &str) -> Hash {
         sha256(&[PREFIX, client_id.as_bytes()])
     }
 
-    /// Its hash: what the next one names.
+    /// The hash that the next checkpoint names.
     pub fn hash(&self) -> Hash {
         sha256(&[&self.signed_text()])
     }
 
-    /// Signs it.
+    /// Signs this checkpoint.
     pub fn sign(self, keys: &AuditKeys) -> SignedCheckpoint {
         let signature = hex(&keys.sign(&self.signed_text()));
         let public_key = hex(keys.public_key());
@@ -66,13 +67,13 @@ impl Checkpoint {
 
     fn signed_text(&self) -> Vec<u8> {
         let mut text = PREFIX.to_vec();
-        // Texts and whole numbers cannot fail to be written.
+        // Strings and integers always serialize.
         let _ = serde_json::to_writer(&mut text, self);
         text
     }
 }
 
-/// A checkpoint with its signature, as exports and checkpoint files have it.
+/// A checkpoint with its signature, the form in exports and checkpoint files.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)] // as in Checkpoint
@@ -80,16 +81,16 @@ pub struct SignedCheckpoint {
     pub client_id: String,
     pub head_hash: String,
     pub previous_checkpoint_hash: String,
-    /// Hex of the Ed25519 key that verifies `signature`.
+    /// The Ed25519 key that verifies `signature`, in hex.
     pub public_key: String,
     pub seq: u64,
-    /// Hex of the Ed25519 signature.
+    /// The Ed25519 signature, in hex.
     pub signature: String,
     pub time: String,
 }
 
 impl SignedCheckpoint {
-    /// What it states.
+    /// The statement without its signature.
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint {
             client_id: self.client_id.clone(),
@@ -107,19 +108,19 @@ impl SignedCheckpoint {
         signature.is_some_and(|it| keys.is_signed(&text, &self.public_key, &it))
     }
 
-    /// The same statement signed by the key that signs now; `None`: it is already.
+    /// The same statement, signed by the current key. `None`: the current key signed it already.
     pub fn anew(&self, keys: &AuditKeys) -> Option<Self> {
         (self.public_key != hex(keys.public_key())).then(|| self.checkpoint().sign(keys))
     }
 
-    /// Its JSON on one line.
+    /// One line of JSON.
     pub fn to_line(&self) -> String {
-        // As above.
+        // Strings and integers always serialize.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// The bytes of lower-case hex.
+/// Decodes lower-case hex.
 pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |c: &u8| match c {
         b'0'..=b'9' => Some(c - b'0'),
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_holds_for_this_statement_and_this_instance_only() {
+    fn a_signature_is_valid_for_one_statement_and_instance_only() {
         let keys = keys();
         let signed = checkpoint().sign(&keys);
         assert!(signed.is_signed_by(&keys));
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_read_back() {
+    fn a_checkpoint_line_parses_back() {
         let signed = checkpoint().sign(&keys());
         assert!(!signed.to_line().contains('\n'));
         assert_eq!(serde_json::from_str::<SignedCheckpoint>(&signed.to_line()).unwrap(), signed);

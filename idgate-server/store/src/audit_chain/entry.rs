@@ -1,4 +1,4 @@
-//! One entry: what happened, its canonical JSON, and its hash.
+//! One audit entry: its event, its canonical JSON, and its hash.
 
 use idgate_core::shell::Settlement;
 use idgate_core::{Reason, Session, Status, UnixMillis};
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{Hash, PREFIX, sha256};
 
-/// What an entry is about.
+/// The event that an entry records.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AuditStatus {
-    /// A session was made.
+    /// A session was created.
     Created,
-    /// A session was answered, and genuinely so.
+    /// A session ended VERIFIED.
     Verified,
-    /// A session's answer was refused.
+    /// A session's answer was rejected.
     Failed,
-    /// A session was not answered in time.
+    /// A session expired without an answer.
     Expired,
     /// A session was deleted.
     Deleted,
@@ -23,7 +23,7 @@ pub enum AuditStatus {
     ApiKeyCreated,
     /// An API key has a new value.
     ApiKeyRotated,
-    /// An API key was stopped.
+    /// An API key was revoked.
     ApiKeyRevoked,
     /// The webhook endpoint was set.
     WebhookEndpointSet,
@@ -31,24 +31,24 @@ pub enum AuditStatus {
     WebhookEndpointRemoved,
     /// The client was revoked, with all its keys.
     ClientRevoked,
-    /// What the gateway trusts was changed: in the operator's chain.
+    /// The gateway's trust was changed. Recorded in the operator's chain.
     TrustChanged,
 }
 
-/// The chain of what the operator changes for all clients.
+/// The chain for changes by the operator that affect all clients.
 pub const OPERATOR_CHAIN: &str = "operator";
 
-/// Who did it, when no API key did: an operator's command.
+/// The actor when an operator's command did it, not an API key.
 pub const OPERATOR: &str = "operator";
-/// A wallet, with its answer.
+/// A wallet, by its answer.
 pub const WALLET: &str = "wallet";
 /// The person, on the page that showed the request.
 pub const PERSON: &str = "person";
-/// The gateway itself, when a time had come.
+/// The gateway itself, for example at an expiry.
 pub const SYSTEM: &str = "system";
 
 impl AuditStatus {
-    /// Its name in the API.
+    /// The name in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Created => "CREATED",
@@ -67,7 +67,8 @@ impl AuditStatus {
     }
 }
 
-/// Something that happened to a client's things. It has no place for claims, nonces or addresses.
+/// Something that happened to a client's resources. It has no fields for claims, nonces or
+/// addresses.
 #[derive(Clone, Debug)]
 pub struct AuditEvent {
     status: AuditStatus,
@@ -85,7 +86,7 @@ pub struct AuditEvent {
 }
 
 impl AuditEvent {
-    /// Something about the client itself: its keys, its endpoint.
+    /// An event about the client itself: its keys, its endpoint.
     pub fn of_client(status: AuditStatus, now: UnixMillis) -> Self {
         Self {
             status,
@@ -103,48 +104,48 @@ impl AuditEvent {
         }
     }
 
-    /// A change of what is trusted of this issuer, by the operator.
+    /// The operator changed the trust in this issuer.
     pub fn trust_changed(issuer_id: &str, now: UnixMillis) -> Self {
         let issuer_ids = vec![issuer_id.to_owned()];
         Self { issuer_ids, ..Self::of_client(AuditStatus::TrustChanged, now).by(OPERATOR) }
     }
 
-    /// It with who did it: the id of an API key, [`OPERATOR`], [`WALLET`] or [`SYSTEM`].
+    /// Sets the actor: the id of an API key, [`OPERATOR`], [`WALLET`] or [`SYSTEM`].
     #[must_use]
     pub fn by(self, actor: &str) -> Self {
         Self { actor: Some(actor.to_owned()), ..self }
     }
 
-    /// It with the trusted list that came.
+    /// Adds the trusted list that was stored.
     #[must_use]
     pub fn with_list(self, list: ListChange) -> Self {
         Self { list: Some(list), ..self }
     }
 
-    /// It with the API key that it was done to.
+    /// Adds the API key that was changed.
     #[must_use]
     pub fn about_key(self, key_id: &str) -> Self {
         Self { key_id: Some(key_id.to_owned()), ..self }
     }
 
-    /// It with the scopes that the key has from now on; `None`: all, which is not written.
+    /// Adds the scopes that the key has from now on. `None` means all scopes and is not written.
     #[must_use]
     pub fn with_scopes(self, scopes: Option<&[String]>) -> Self {
         Self { scopes: scopes.map(<[String]>::to_vec), ..self }
     }
 
-    /// It with how many sessions of the client were open then, which end with it.
+    /// Adds how many sessions of the client were open and end with it.
     #[must_use]
     pub fn with_open_sessions(self, count: u64) -> Self {
         Self { open_sessions: Some(count), ..self }
     }
 
-    /// The creation of `session`.
+    /// `session` was created.
     pub fn created(session: &Session) -> Self {
         Self::of_session(AuditStatus::Created, session, session.created_at())
     }
 
-    /// How a session ended.
+    /// A session ended.
     pub fn settled(ended: &Settlement<'_>) -> Self {
         let (status, actor) = match ended.status {
             Status::Verified => (AuditStatus::Verified, WALLET),
@@ -160,18 +161,18 @@ impl AuditEvent {
         }
     }
 
-    /// The deletion of a session.
+    /// A session was deleted.
     pub fn deleted(session_id: &str, now: UnixMillis) -> Self {
         let session_id = Some(session_id.to_owned());
         Self { session_id, ..Self::of_client(AuditStatus::Deleted, now) }
     }
 
-    /// When it happened.
+    /// When the event happened.
     pub fn occurred_at(&self) -> UnixMillis {
         self.occurred_at
     }
 
-    /// One with every member.
+    /// An event with every member.
     #[cfg(test)]
     pub(crate) fn sample(now: UnixMillis) -> Self {
         Self {
@@ -189,7 +190,7 @@ impl AuditEvent {
         }
     }
 
-    /// It as entry `seq` of a client's chain.
+    /// Turns the event into entry `seq` of a client's chain.
     pub fn into_entry(self, client_id: &str, seq: u64) -> AuditEntry {
         let some = |list: Vec<String>| (!list.is_empty()).then_some(list);
         AuditEntry {
@@ -221,69 +222,71 @@ impl AuditEvent {
     }
 }
 
-/// What an entry's hash covers besides its predecessor. The members stand in the order of RFC 8785,
-/// and there are only texts and whole numbers in it, so that what serde_json writes is canonical.
+/// The content that an entry's hash covers, along with its predecessor's hash. The members are
+/// declared in the order of RFC 8785, and are only strings and integers, so the output of
+/// serde_json is canonical.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AuditEntry {
-    /// Who did it: the id of an API key, `operator`, `wallet` or `system`.
+    /// The actor: the id of an API key, `operator`, `wallet` or `system`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
-    /// Whose chain it is in.
+    /// The client whose chain it is in.
     pub client_id: String,
-    /// One per credential asked for.
+    /// One per requested credential.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential_types: Option<Vec<String>>,
-    /// Why the session ended, when it did not end VERIFIED.
+    /// Why the session ended, if not VERIFIED.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
-    /// One per credential asked for.
+    /// One per requested credential.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer_ids: Option<Vec<String>>,
-    /// The API key that it was done to.
+    /// The API key that was changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_id: Option<String>,
-    /// From creation to settlement.
+    /// Time from creation to settlement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
-    /// Which trusted list came in the place of which, when one did.
+    /// The replacement of a trusted list, if the entry is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<ListChange>,
     /// RFC 3339, UTC.
     pub occurred_at: String,
-    /// How many sessions of the client were open when it was revoked: they end with it.
+    /// How many sessions of the client were open when it was revoked. They end with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_sessions: Option<u64>,
-    /// The scopes of a key, when it was given them.
+    /// The scopes that a key was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scopes: Option<Vec<String>>,
-    /// Dense, from 1.
+    /// Consecutive, from 1.
     pub seq: u64,
-    /// The session that it is about.
+    /// The session that the entry is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     /// The name of an [`AuditStatus`].
     pub status: String,
 }
 
-/// A trusted list in the place of an earlier one. The members stand in the order of RFC 8785, too.
+/// A trusted list that replaced an earlier one. The members are in the order of RFC 8785 here as
+/// well.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListChange {
-    /// The number of the earlier one.
+    /// The number of the earlier list.
     pub from: u64,
-    /// How many providers it has.
+    /// How many providers the new list has.
     pub providers: u64,
-    /// How many providers the earlier one had.
+    /// How many providers the earlier list had.
     pub providers_before: u64,
-    /// Its number.
+    /// The number of the new list.
     pub to: u64,
 }
 
 impl AuditEntry {
-    /// Its canonical JSON (RFC 8785).
+    /// The entry's canonical JSON (RFC 8785).
     pub fn canonical(&self) -> String {
-        // Texts and whole numbers cannot fail to be written.
+        // Strings and integers always serialize.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
@@ -342,8 +345,8 @@ mod tests {
     }
 
     #[test]
-    fn hashes_are_those_of_the_decisions() {
-        // Each made with `printf 'idgate-audit-v1\n…' | sha256sum`.
+    fn hashes_match_the_decisions() {
+        // Computed with `printf 'idgate-audit-v1\n…' | sha256sum`.
         let genesis = genesis("cli_1");
         assert_eq!(
             hex(&genesis),
@@ -356,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn another_member_or_a_repeated_one_is_no_entry() {
+    fn an_unknown_or_repeated_member_is_rejected() {
         let canonical = entry().canonical();
         let more = canonical.replacen("\"seq\":2", "\"seq\":2,\"more\":1", 1);
         let twice = canonical.replacen("\"seq\":2", "\"seq\":2,\"seq\":2", 1);

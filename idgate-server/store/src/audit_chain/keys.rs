@@ -1,5 +1,5 @@
-//! The keys of the audit log, both derived from the instance key: what has only the database can
-//! forge neither a head nor a checkpoint.
+//! The keys of the audit log, both derived from the instance key. With the database alone, an
+//! attacker can forge neither a head nor a checkpoint.
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use crate::seal::{InstanceKey, Unsealable, Uses};
 
 type Seed = Zeroizing<[u8; 32]>;
 
-/// MACs heads and signs checkpoints. What was written under a key that only opens is still known for
-/// the instance's own.
+/// MACs heads and signs checkpoints. Signatures and MACs by a key that is kept for opening only
+/// still count as the instance's own.
 pub struct AuditKeys {
     mac: hmac::Key,
     signer: Ed25519KeyPair,
@@ -47,7 +47,7 @@ impl AuditKeys {
         })
     }
 
-    /// How often they authenticated something.
+    /// How often these keys authenticated something.
     pub const fn uses(&self) -> &Uses {
         &self.uses
     }
@@ -58,7 +58,7 @@ impl AuditKeys {
         hmac::sign(&self.mac, message).as_ref().to_vec()
     }
 
-    /// Whether `mac` is that of `message`; in constant time for each key.
+    /// Whether `mac` is that of `message`. The comparison takes constant time for each key.
     pub fn is_mac(&self, message: &[u8], mac: &[u8]) -> bool {
         let mut keys = std::iter::once(&self.mac).chain(&self.other_macs);
         keys.any(|key| hmac::verify(key, message, mac).is_ok())
@@ -70,18 +70,18 @@ impl AuditKeys {
         self.signer.sign(message).as_ref().to_vec()
     }
 
-    /// What others verify checkpoints with.
+    /// The key that others verify checkpoints with.
     pub fn public_key(&self) -> &[u8] {
         self.signer.public_key().as_ref()
     }
 
-    /// The same of each key, the one that signs first.
+    /// The public halves of all keys, with the one that signs first.
     pub fn public_keys(&self) -> impl Iterator<Item = &[u8]> {
         let all = std::iter::once(&self.signer).chain(&self.other_signers);
         all.map(|signer| signer.public_key().as_ref())
     }
 
-    /// Whether `text` was signed by the key that is `public_key` in hex, and that is one of these.
+    /// Whether `text` was signed by the key `public_key` (in hex), and that key is one of these.
     pub(super) fn is_signed(&self, text: &[u8], public_key: &str, signature: &[u8]) -> bool {
         let signer = self.public_keys().find(|key| hex(key) == public_key);
         signer.is_some_and(|key| {

@@ -1,4 +1,4 @@
-//! The audit log as a matter of hashes and signatures: entries, chains, checkpoints. No SQL and no
+//! The audit log as hashes and signatures: entries, chains, checkpoints. It contains no SQL and no
 //! HTTP (decisions 13).
 //!
 //! ```text
@@ -24,7 +24,7 @@ pub use self::walk::{Breach, ChainWalk, Damage, StoredEntry};
 /// A SHA-256.
 pub type Hash = [u8; 32];
 
-/// Before everything that an entry's hash covers.
+/// Prefix of everything that an entry's hash covers.
 const PREFIX: &[u8] = b"idgate-audit-v1\n";
 
 /// Lower-case hex.

@@ -1,5 +1,5 @@
-//! Signed statements that the beginning of a chain was removed because it was old: how many entries,
-//! and where the last of them stood, so that what is left is verified from there on.
+//! Signed statements that the oldest entries of a chain were removed. They give the number of
+//! entries and the hash of the last one, so that the rest can be verified from there.
 
 use idgate_core::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -9,19 +9,19 @@ use super::{AuditKeys, Hash, hex};
 
 const PREFIX: &[u8] = b"idgate-audit-removal-v1\n";
 
-/// What is signed. The members stand in the order of RFC 8785, as in an entry.
+/// The signed content. The members are in the order of RFC 8785, as in an entry.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Removal {
-    /// Whose chain it is.
+    /// The client whose chain it is.
     pub client_id: String,
-    /// How many entries were removed, all times together.
+    /// How many entries were removed, all removals added up.
     pub count: u64,
-    /// The hash of the last of them, lower-case hex.
+    /// The hash of the last removed entry, in lower-case hex.
     pub last_hash: String,
-    /// Its number.
+    /// The number of the last removed entry.
     pub last_seq: u64,
-    /// When they were removed; RFC 3339, UTC.
+    /// When the entries were removed: RFC 3339, UTC.
     pub time: String,
 }
 
@@ -34,7 +34,7 @@ pub struct SignedRemoval {
     pub count: u64,
     pub last_hash: String,
     pub last_seq: u64,
-    /// Of the instance, lower-case hex.
+    /// The instance's public key, in lower-case hex.
     pub public_key: String,
     /// Ed25519 over `idgate-audit-removal-v1`, a line feed, and the other members.
     pub signature: String,
@@ -42,11 +42,11 @@ pub struct SignedRemoval {
 }
 
 impl Removal {
-    /// Of all entries of a chain up to this one.
+    /// The removal of all entries of a chain up to this one.
     pub fn new(client_id: &str, last_seq: u64, last: &Hash, now: UnixMillis) -> Self {
         Self {
             client_id: client_id.to_owned(),
-            // A chain is dense from 1.
+            // Entries are numbered consecutively from 1.
             count: last_seq,
             last_hash: hex(last),
             last_seq,
@@ -54,7 +54,7 @@ impl Removal {
         }
     }
 
-    /// It with its signature.
+    /// Signs the statement.
     pub fn sign(self, keys: &AuditKeys) -> SignedRemoval {
         let signature = hex(&keys.sign(&self.signed_text()));
         let public_key = hex(keys.public_key());
@@ -64,15 +64,14 @@ impl Removal {
 
     fn signed_text(&self) -> Vec<u8> {
         let mut text = PREFIX.to_vec();
-        // Texts and whole numbers cannot fail to be written.
+        // Strings and integers always serialize.
         let _ = serde_json::to_writer(&mut text, self);
         text
     }
 }
 
 impl SignedRemoval {
-    /// Number and hash of the last entry that was removed, if this instance removed it from this
-    /// chain.
+    /// Number and hash of the last removed entry, if this instance removed it from this chain.
     pub fn end(&self, keys: &AuditKeys, client_id: &str) -> Option<(u64, Hash)> {
         let text = self.removal().signed_text();
         let is_ours = self.client_id == client_id
@@ -81,7 +80,7 @@ impl SignedRemoval {
         is_ours.then_some((self.last_seq, hash))
     }
 
-    /// The same statement signed by the key that signs now; `None`: it is already.
+    /// The same statement, signed by the current key. `None`: the current key signed it already.
     pub fn anew(&self, keys: &AuditKeys) -> Option<Self> {
         (self.public_key != hex(keys.public_key())).then(|| self.removal().sign(keys))
     }
@@ -96,9 +95,9 @@ impl SignedRemoval {
         }
     }
 
-    /// It as one line of JSON.
+    /// One line of JSON.
     pub fn to_line(&self) -> String {
-        // As above.
+        // Strings and integers always serialize.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
@@ -110,7 +109,7 @@ mod tests {
     use crate::seal::InstanceKey;
 
     #[test]
-    fn a_removal_holds_for_this_chain_and_this_instance_only() {
+    fn a_removal_is_valid_for_one_chain_and_instance_only() {
         let keys = || AuditKeys::new(&InstanceKey::generate().unwrap()).unwrap();
         let ours = keys();
         let signed = Removal::new("cli_1", 7, &[9; 32], UnixMillis(0)).sign(&ours);

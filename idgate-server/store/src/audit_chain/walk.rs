@@ -1,4 +1,4 @@
-//! Walking along a chain: does every entry follow the one before it?
+//! Walks along a chain and checks that each entry follows the one before it.
 
 use super::{AuditEntry, Hash, entry_hash, genesis};
 
@@ -15,31 +15,31 @@ pub struct StoredEntry<'a> {
     pub entry_hash: &'a [u8],
 }
 
-/// What is wrong with a chain.
+/// The kinds of damage to a chain.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Damage {
-    /// The entry's own hash does not recompute.
+    /// The entry's own hash does not match its content.
     HashMismatch,
-    /// It names another predecessor than the one it has.
+    /// The entry names a predecessor other than the one stored.
     LinkBroken,
-    /// Entries are missing before it, or it stands where none belongs.
+    /// Entries are missing before it, or it has a number that no entry should have.
     Gap,
     /// The chain ends before its head.
     TailCut,
-    /// The head is not the one that the instance wrote, or not that of the last entry.
+    /// The instance did not write the head, or it is not that of the last entry.
     HeadMismatch,
-    /// A checkpoint says something else, or was not signed by this instance.
+    /// A checkpoint states something else, or this instance did not sign it.
     CheckpointMismatch,
-    /// A client has no chain: every one has, from its first key on.
+    /// A client has no chain. Every client has one from its first key on.
     ChainMissing,
-    /// All chains together have another length than they were given.
+    /// The chains together do not have the stored number of entries.
     TotalMismatch,
-    /// What says that the beginning was removed was not signed by this instance.
+    /// This instance did not sign the record of the removed beginning.
     RemovalMismatch,
 }
 
 impl Damage {
-    /// Its name in reports.
+    /// The name in reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::HashMismatch => "hash_mismatch",
@@ -55,14 +55,14 @@ impl Damage {
     }
 }
 
-/// Damage and where it was met.
+/// The damage, and where it was found.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Breach {
-    /// Whose chain; `None`: all of them.
+    /// The client whose chain it is. `None`: the damage is about all chains.
     pub client_id: Option<String>,
-    /// The first entry that is not as it was.
+    /// The first altered entry.
     pub seq: u64,
-    /// What is wrong.
+    /// The kind of damage.
     pub damage: Damage,
 }
 
@@ -75,27 +75,27 @@ pub struct ChainWalk<'a> {
 }
 
 impl<'a> ChainWalk<'a> {
-    /// Before the first entry.
+    /// Starts before the first entry.
     pub fn new(client_id: &'a str) -> Self {
         Self { client_id, seq: 0, hash: genesis(client_id) }
     }
 
-    /// After the entry `seq`, whose hash is believed: it was removed, or is not looked at.
+    /// Starts after entry `seq` and trusts its hash: the entry was removed, or is not checked.
     pub fn after(client_id: &'a str, seq: u64, hash: Hash) -> Self {
         Self { client_id, seq, hash }
     }
 
-    /// Whose chain it is.
+    /// The client whose chain it is.
     pub fn client_id(&self) -> &'a str {
         self.client_id
     }
 
-    /// The last entry that was passed; 0: none.
+    /// The number of the last entry passed. 0: none.
     pub fn seq(&self) -> u64 {
         self.seq
     }
 
-    /// Its hash.
+    /// The hash of the last entry passed.
     pub fn hash(&self) -> &Hash {
         &self.hash
     }
@@ -103,7 +103,7 @@ impl<'a> ChainWalk<'a> {
     /// Passes the next entry.
     ///
     /// # Errors
-    /// It does not follow; the walk stays where it is.
+    /// The entry does not follow. The walk stays where it is.
     pub fn step(&mut self, entry: &StoredEntry<'_>) -> Result<(), Damage> {
         let seq = self.seq.saturating_add(1);
         if entry.seq != seq {
@@ -119,7 +119,8 @@ impl<'a> ChainWalk<'a> {
 }
 
 impl StoredEntry<'_> {
-    /// Whether its own hash recomputes and its `prev_hash` is that of `predecessor` (`seq`, hash).
+    /// Whether the entry's own hash is right and its `prev_hash` is that of `predecessor` (`seq`,
+    /// hash).
     pub fn is_intact(&self, client_id: &str, predecessor: Option<(u64, &[u8])>) -> bool {
         let follows = match predecessor {
             Some((seq, hash)) => seq.checked_add(1) == Some(self.seq) && hash == self.prev_hash,
@@ -130,8 +131,8 @@ impl StoredEntry<'_> {
     }
 }
 
-/// The hash of an entry that follows `prev`, if it is the stored one and its fields say who and
-/// where it is.
+/// The hash of an entry that follows `prev`, if it equals the stored one and the fields name this
+/// client and number.
 fn recompute(client_id: &str, entry: &StoredEntry<'_>, prev: &Hash) -> Option<Hash> {
     let hash = entry_hash(prev, entry.fields);
     let fields: AuditEntry = serde_json::from_str(entry.fields).ok()?;

@@ -1,4 +1,4 @@
-//! One chain per client, appended with the change itself, in the order of commits.
+//! Audit log: one chain per client, appended in the transaction of the change and in commit order.
 
 use idgate_core::shell::Phase;
 use serde_json::{Value, json};
@@ -16,14 +16,14 @@ fn statuses<B: Backend>(fixture: &Fixture<B>, caller: &Caller) -> Vec<String> {
     listed(fixture, caller).into_iter().map(|listed| listed.entry.unwrap().status).collect()
 }
 
-/// Walks a client's chain and gives its length.
+/// Walks a client's chain and returns its length.
 fn walk<B: Backend>(fixture: &Fixture<B>, client_id: &str) -> u64 {
     let report = fixture.operator().verify_audit(Some(client_id), &[]).unwrap();
     assert!(report.breaches.is_empty(), "{report:?}");
     report.entries
 }
 
-pub(super) async fn a_session_leaves_its_creation_its_end_and_its_deletion<B: Backend>() {
+pub(super) async fn creation_end_and_deletion_of_a_session_are_audited<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.verified(&fixture.live, NOW.plus(70), r#"{"given_name":"Ada"}"#).await;
     let id = session.id();
@@ -54,7 +54,7 @@ pub(super) async fn a_session_leaves_its_creation_its_end_and_its_deletion<B: Ba
     assert!(entries.windows(2).all(|pair| pair[0].prev_hash == pair[1].entry_hash));
 }
 
-pub(super) async fn an_expiry_and_a_refusal_say_why<B: Backend>() {
+pub(super) async fn audit_entries_of_expired_and_failed_sessions_have_the_reason<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let expiring = fixture.session(&fixture.live).await;
     let expired = expiring.expired(expiring.expires_at()).unwrap();
@@ -75,7 +75,7 @@ pub(super) async fn an_expiry_and_a_refusal_say_why<B: Backend>() {
     assert_eq!(ends, want.map(|(status, code, ms)| (status.to_owned(), code.to_owned(), ms)));
 }
 
-pub(super) async fn what_does_not_happen_is_not_recorded<B: Backend>() {
+pub(super) async fn changes_without_effect_are_not_audited<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.session(&fixture.live).await;
     for committed in [Committed::Yes, Committed::LostRace] {
@@ -87,7 +87,9 @@ pub(super) async fn what_does_not_happen_is_not_recorded<B: Backend>() {
     assert_eq!(statuses(&fixture, &fixture.live), ["VERIFIED", "CREATED", "API_KEY_CREATED"]);
 }
 
-pub(super) async fn parallel_settlements_and_another_process_leave_one_dense_chain<B: Backend>() {
+pub(super) async fn parallel_settlements_and_another_process_give_one_consecutive_chain<
+    B: Backend,
+>() {
     let fixture = Fixture::<B>::new();
     let mut sessions = Vec::new();
     for _ in 0..64 {
@@ -109,14 +111,16 @@ pub(super) async fn parallel_settlements_and_another_process_leave_one_dense_cha
         assert_eq!(commit.await.unwrap(), Committed::Yes);
     }
     operator.join().unwrap();
-    // Nine keys made, 64 sessions made and settled.
+    // Nine keys created, 64 sessions created and settled.
     assert_eq!(walk(&fixture, &client_id), 137);
     assert!(fixture.operator().revoke_client(&client_id, NOW).unwrap());
-    // The keys are stopped with their client.
+    // The keys are revoked with their client.
     assert_eq!(walk(&fixture, &client_id), 147);
 }
 
-pub(super) async fn pages_follow_each_other_and_a_cursor_serves_its_client_for_a_day<B: Backend>() {
+pub(super) async fn audit_pages_continue_and_a_cursor_is_valid_for_its_client_for_a_day<
+    B: Backend,
+>() {
     let fixture = Fixture::<B>::new();
     for _ in 0..3 {
         fixture.verified(&fixture.live, NOW, "{}").await;
@@ -175,12 +179,12 @@ pub(super) async fn a_checkpoint_is_signed_per_hour_and_per_1000_entries<B: Back
     assert!(signed()[0].line.contains("\"signature\":\""));
 }
 
-pub(super) async fn an_altered_chain_holds_up_no_checkpoint_of_another<B: Backend>() {
+pub(super) async fn an_altered_chain_does_not_delay_checkpoints_of_others<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let altered = fixture.live.client_id.as_str();
     fixture.backend.damage(Damage::AuditHead(altered));
     let signed = fixture.store().sign_checkpoints(NOW, 10, NOW).await.unwrap();
-    // The other client's, and the operator's.
+    // The chains of the other client and of the operator.
     assert_eq!((signed.signed, &*signed.altered), (2, &[altered.to_owned()][..]));
     let StoreError::Failed(text) = signed.all().unwrap_err() else { panic!("busy") };
     assert!(text.contains(altered) && text.contains("idgate audit verify"), "{text}");

@@ -1,4 +1,4 @@
-//! Results and secrets: sealed, shown to whom they are for, and gone in time.
+//! Results and secrets are sealed, shown only to their owner, and removed in time.
 
 use idgate_core::Reader;
 
@@ -16,7 +16,7 @@ impl<B: Backend> Fixture<B> {
     }
 }
 
-pub(super) async fn a_result_is_its_callers_for_its_time_and_nobody_elses<B: Backend>() {
+pub(super) async fn a_result_is_readable_for_30_seconds_by_its_owner_only<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.verified(&fixture.live, NOW, CLAIMS).await;
     assert!(
@@ -52,7 +52,7 @@ pub(super) async fn results_are_removed_when_they_are_due<B: Backend>() {
     assert!(fixture.shows(&kept, NOW.plus(500)));
 }
 
-pub(super) async fn a_deletion_takes_the_result_along<B: Backend>() {
+pub(super) async fn deleting_a_session_removes_its_result<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.verified(&fixture.live, NOW, CLAIMS).await;
     let delete = || fixture.store().delete_session(&fixture.live, session.id(), NOW);
@@ -62,7 +62,7 @@ pub(super) async fn a_deletion_takes_the_result_along<B: Backend>() {
     assert_eq!(fixture.store().gauges(NOW).await.unwrap().claims_rows, 0);
 }
 
-pub(super) async fn what_is_due_later_than_it_can_be_is_erased_and_never_read<B: Backend>() {
+pub(super) async fn a_result_due_implausibly_late_is_erased_and_never_read<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.verified(&fixture.live, NOW, CLAIMS).await;
     // The clock is set back by an hour.
@@ -73,7 +73,7 @@ pub(super) async fn what_is_due_later_than_it_can_be_is_erased_and_never_read<B:
     assert!(!fixture.shows(&session, NOW));
 }
 
-pub(super) async fn what_fell_due_while_nothing_ran_is_erased_at_open<B: Backend>() {
+pub(super) async fn results_that_expired_while_stopped_are_erased_at_open<B: Backend>() {
     let mut fixture = Fixture::<B>::new();
     let session = fixture.verified(&fixture.live, NOW, CLAIMS).await;
     fixture.reopen(NOW.plus(30_000));
@@ -83,7 +83,7 @@ pub(super) async fn what_fell_due_while_nothing_ran_is_erased_at_open<B: Backend
     assert_eq!(found.status_at(NOW), Status::Verified);
 }
 
-pub(super) async fn a_settled_session_gives_no_key<B: Backend>() {
+pub(super) async fn a_settled_session_has_no_key<B: Backend>() {
     let mut fixture = Fixture::<B>::new();
     let (session, key) = fixture.jar_session().await;
     let (open, _) = fixture.jar_session().await;
@@ -100,10 +100,10 @@ pub(super) async fn a_settled_session_gives_no_key<B: Backend>() {
     assert!(!fixture.backend.holds(&key[6..30]));
 }
 
-pub(super) async fn a_key_is_sealed_and_comes_back_with_its_session_for_wallets_only<B: Backend>() {
+pub(super) async fn a_session_key_is_sealed_and_returned_to_the_wallet_routes_only<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let (session, key) = fixture.jar_session().await;
-    // `{"d":"` and then the private number.
+    // `{"d":"`, followed by the private number.
     assert!(!fixture.backend.holds(&key[6..30]));
     let mut stored = fixture.store().session(session.id()).wait().unwrap().unwrap();
     assert_eq!(stored.take_encryption_key().unwrap().as_slice(), key);
@@ -111,7 +111,7 @@ pub(super) async fn a_key_is_sealed_and_comes_back_with_its_session_for_wallets_
     assert!(tenants.unwrap().unwrap().take_encryption_key().is_none());
 }
 
-pub(super) async fn no_key_secret_nonce_state_or_claim_is_readable_in_what_is_kept<B: Backend>() {
+pub(super) async fn no_key_secret_nonce_state_or_claim_is_stored_in_plaintext<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let client = fixture.operator().create_client("third", true, None, NOW).unwrap();
     let session = fixture.session(&fixture.live).await;

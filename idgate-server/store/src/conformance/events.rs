@@ -1,10 +1,12 @@
-//! The status events of a session, and who waits for them.
+//! The status events of a session, and the watchers that wait for them.
 
 use std::time::Duration;
 
 use super::*;
 
-pub(super) async fn a_page_is_what_comes_after_an_event_and_says_how_it_ends<B: Backend>() {
+pub(super) async fn a_page_of_events_follows_an_event_and_says_whether_the_session_settled<
+    B: Backend,
+>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.session(&fixture.live).await;
     let page = |caller: &Caller, after, limit| {
@@ -30,9 +32,7 @@ pub(super) async fn a_page_is_what_comes_after_an_event_and_says_how_it_ends<B: 
     }
 }
 
-pub(super) async fn a_watch_tells_of_a_commit_and_of_a_deletion_and_of_no_other_session<
-    B: Backend,
->() {
+pub(super) async fn a_watch_signals_commits_and_deletions_of_its_session_only<B: Backend>() {
     async fn told(watch: &mut Watch, within: u64) -> bool {
         tokio::time::timeout(Duration::from_millis(within), watch.changed()).await.is_ok()
     }
@@ -45,7 +45,7 @@ pub(super) async fn a_watch_tells_of_a_commit_and_of_a_deletion_and_of_no_other_
     assert_eq!(fixture.store().commit(expired, None).await.unwrap(), Committed::Yes);
     assert!(told(&mut watch, 5000).await);
     let page = fixture.store().events(&fixture.live, session.id(), 0, 10).await.unwrap();
-    assert!(page.unwrap().settled, "who is told finds it");
+    assert!(page.unwrap().settled, "a notified watcher finds it");
     assert!(!told(&mut watch, 50).await);
     assert!(fixture.store().delete_session(&fixture.live, session.id(), NOW).await.unwrap());
     assert!(told(&mut watch, 5000).await && !told(&mut bystander, 50).await);

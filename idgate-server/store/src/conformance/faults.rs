@@ -1,8 +1,8 @@
-//! A fault is told to whoever it meets, and leaves nothing behind.
+//! Faults are reported to the caller that they affect, and leave nothing behind.
 
 use super::*;
 
-pub(super) async fn a_write_that_is_refused_leaves_nothing_and_can_be_repeated<B: Backend>() {
+pub(super) async fn a_rejected_write_changes_nothing_and_can_be_repeated<B: Backend>() {
     let fixture = Fixture::<B>::new();
     for mood in [Mood::Busy, Mood::Broken] {
         let is_told = |error| match mood {

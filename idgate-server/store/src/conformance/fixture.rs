@@ -1,4 +1,4 @@
-//! A store with a live and a test client and one trusted issuer, and what tests do with it.
+//! A store with a live and a test client and one trusted issuer, and helpers for tests.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Es256Key, SoftwareSigner};
@@ -64,7 +64,7 @@ impl<B: Backend> Fixture<B> {
         self.store = Some(self.backend.open(now));
     }
 
-    /// Another live client, by its first key.
+    /// Another live client, as the owner of its first key.
     pub(crate) fn other_client(&self) -> Caller {
         let other = self.operator().create_client("other", true, None, NOW).unwrap();
         self.store().authenticate(&other.api_key.digest(), NOW).wait().unwrap().unwrap()
@@ -100,7 +100,7 @@ impl<B: Backend> Fixture<B> {
         verified
     }
 
-    /// A stored CREATED session of the jar profile, and the key that its answer is encrypted to.
+    /// A stored CREATED session in request mode jar, and the key that its answer is encrypted to.
     pub(crate) async fn jar_session(&self) -> (Session, Vec<u8>) {
         let trust = self.store().trust().wait().unwrap();
         let request = br#"{"issuer_id":"issuer"}"#;
@@ -131,7 +131,7 @@ impl<B: Backend> Fixture<B> {
     }
 }
 
-/// A transition of `session` to VERIFIED, as an answer makes it.
+/// The transition of `session` to VERIFIED that an answer causes.
 pub(crate) fn verify(session: &Session, at: UnixMillis, claims: &str) -> Transition {
     let mut transition = session.expired(session.expires_at()).unwrap();
     let mut record: serde_json::Value = serde_json::from_slice(&session.to_bytes()).unwrap();

@@ -1,4 +1,5 @@
-//! Answers under an `Idempotency-Key`: once, for 24 hours, and no longer than their session.
+//! Answers under an `Idempotency-Key` are stored once, for 24 hours at most, and never longer than
+//! their session.
 
 use zeroize::Zeroizing;
 
@@ -7,7 +8,7 @@ use super::*;
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
 impl<B: Backend> Fixture<B> {
-    /// Queues a session under the key, at `now`; it resolves to an earlier answer if there is one.
+    /// Queues a session under the key at `now`. Resolves to the earlier answer if there is one.
     fn queued(
         &self,
         key: u8,
@@ -66,7 +67,7 @@ pub(super) async fn an_answer_is_the_clients_for_24_hours<B: Backend>() {
     assert_eq!(fixture.answered(&fixture.test, 1, NOW), None, "another client's key");
     assert_eq!(fixture.answered(&fixture.live, 2, NOW), None, "another key");
     assert_eq!(fixture.answered(&fixture.live, 1, NOW.plus(DAY)), None);
-    // The key is free again, even before the old answer is swept.
+    // The key is free again even before the old answer is removed.
     assert!(fixture.once(1, "second", NOW.plus(DAY)).await.1.is_none());
     let now = NOW.plus(DAY);
     assert_eq!(fixture.answered(&fixture.live, 1, now).as_deref(), Some("second"));

@@ -1,4 +1,4 @@
-//! Keys: whom they let in, and what clients and operators do with them.
+//! API keys: which requests they authenticate, and how clients and operators manage them.
 
 use idgate_core::shell::webhook::SigningSecret;
 
@@ -13,7 +13,7 @@ impl<B: Backend> Fixture<B> {
         self.store().create_api_key(caller, new).await.unwrap()
     }
 
-    /// A key with these scopes and this expiry, made by the first one, and its owner.
+    /// A key with these scopes and this expiry, created by the first key, and its owner.
     async fn caller_with(
         &self,
         id: &str,
@@ -48,7 +48,7 @@ fn new_key(id: &str, expires_at: Option<UnixMillis>) -> (ApiKey, NewApiKey) {
     (key, NewApiKey { record, value })
 }
 
-/// Nothing that a key can change is changed for a caller that was let in earlier.
+/// A caller that was authenticated earlier can no longer change anything that a key can change.
 async fn expect_powerless<B: Backend>(fixture: &Fixture<B>, caller: &Caller, now: UnixMillis) {
     let store = fixture.store();
     let (key, mut new) = new_key(&format!("key_of_{}", caller.key_id), None);
@@ -88,7 +88,7 @@ pub(super) async fn rotation_changes_the_value_and_nothing_else<B: Backend>() {
     assert_eq!(rotate("key_none", NOW).await.unwrap(), KeyRotated::NotFound);
     fixture.store().revoke_api_key(&fixture.live, "key_b", NOW).await.unwrap();
     assert_eq!(rotate("key_b", NOW).await.unwrap(), KeyRotated::NotFound, "revoked");
-    // What changed something is in the audit log, in order, and nothing else is.
+    // The audit log has the calls that changed something, in order, and no others.
     fixture.store().revoke_api_key(&fixture.live, "key_b", NOW).await.unwrap();
     let page = fixture.store().audit_page(&fixture.live, None, 10, NOW).wait().unwrap();
     let entries = page.entries.into_iter().filter_map(|listed| listed.entry);
@@ -97,9 +97,7 @@ pub(super) async fn rotation_changes_the_value_and_nothing_else<B: Backend>() {
     assert_eq!(statuses, want);
 }
 
-pub(super) async fn a_caller_whose_key_was_rotated_revoked_or_expired_changes_nothing<
-    B: Backend,
->() {
+pub(super) async fn a_caller_with_a_rotated_revoked_or_expired_key_changes_nothing<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let all = idgate_base::api_key::SCOPES;
     let (other, new) = new_key("key_other", None);
@@ -117,7 +115,7 @@ pub(super) async fn a_caller_whose_key_was_rotated_revoked_or_expired_changes_no
     assert!(fixture.works(&other, NOW));
 }
 
-pub(super) async fn the_last_use_is_exact_in_answers_and_survives_an_orderly_end<B: Backend>() {
+pub(super) async fn the_last_use_is_exact_and_survives_a_shutdown<B: Backend>() {
     let mut fixture = Fixture::<B>::new();
     let shown = |fixture: &Fixture<B>| {
         fixture.store().api_keys(&fixture.live, NOW).wait().unwrap()[0].last_used_at
@@ -129,9 +127,7 @@ pub(super) async fn the_last_use_is_exact_in_answers_and_survives_an_orderly_end
     assert_eq!(shown(&fixture), Some(NOW.plus(59_999)));
 }
 
-pub(super) async fn a_key_of_a_revoked_client_or_a_revoked_expired_or_unknown_one_opens_nothing<
-    B: Backend,
->() {
+pub(super) async fn revoked_expired_and_unknown_keys_do_not_authenticate<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let end = NOW.plus(1000);
     let (brief, new) = new_key("key_brief", Some(end));
@@ -146,7 +142,7 @@ pub(super) async fn a_key_of_a_revoked_client_or_a_revoked_expired_or_unknown_on
     assert!(!operator.revoke_client("cli_none", NOW).unwrap());
 }
 
-pub(super) async fn an_admin_token_is_good_at_once_until_it_is_revoked<B: Backend>() {
+pub(super) async fn an_admin_token_is_valid_from_creation_until_revocation<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let mut operator = fixture.operator();
     let (id, token) = operator.create_admin_token(None, NOW).unwrap();
@@ -169,7 +165,7 @@ pub(super) async fn a_key_rotates_itself_and_keys_whose_scopes_are_within_its_ow
     for (caller, id) in [(&manager, "key_m"), (&both, "key_m"), (&fixture.live, "key_b")] {
         assert!(matches!(fixture.rotate(caller, id).await, KeyRotated::Yes(_)), "{id}");
     }
-    // Whoever has each scope by name has all of them.
+    // A key with every scope by name may do what a key with all scopes may.
     let every = fixture.caller_with("key_e", &idgate_base::api_key::SCOPES, None).await;
     let operators = fixture.live.key_id.clone();
     assert!(matches!(fixture.rotate(&every, &operators).await, KeyRotated::Yes(_)));
@@ -202,7 +198,7 @@ pub(super) async fn a_key_with_an_expiry_makes_and_rotates_only_keys_that_expire
     }
 }
 
-pub(super) async fn a_client_has_no_more_live_keys_than_its_quota<B: Backend>() {
+pub(super) async fn a_client_has_no_more_active_keys_than_its_quota<B: Backend>() {
     let fixture = Fixture::<B>::new();
     for n in 1..100 {
         let (_, new) = new_key(&format!("key_{n}"), Some(NOW.plus(if n == 1 { 1 } else { 9 })));
@@ -220,7 +216,7 @@ pub(super) async fn a_client_has_no_more_live_keys_than_its_quota<B: Backend>() 
     assert_eq!(one_more(NOW.plus(3)).await, KeyMade::Yes, "one is revoked");
 }
 
-pub(super) async fn a_list_has_all_that_live_and_then_the_newest_others<B: Backend>() {
+pub(super) async fn a_list_has_all_active_keys_and_then_the_newest_others<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let store = fixture.store();
     for n in 0..250 {
@@ -242,7 +238,7 @@ pub(super) async fn a_list_has_all_that_live_and_then_the_newest_others<B: Backe
         }
     }
     assert_eq!((all.len(), &*all[0], &*all[249]), (251, "key_249", "key_0"));
-    // Ended ones go in time, and no others.
+    // Ended keys are removed when they are old enough, and no others.
     assert_eq!(store.remove_ended_keys(NOW.plus(99), 1000).await.unwrap(), 100);
     let page = store.api_key_page(&fixture.live, None, 1000, NOW).await.unwrap();
     assert_eq!((page.keys.len(), &*page.keys[149].id), (151, "key_100"));

@@ -1,4 +1,4 @@
-//! What operators measure.
+//! Metrics for operators.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub(crate) fn assert_close(found: Option<u64>, exact: Option<u64>) {
     assert!(found.abs_diff(exact) * 100 <= exact, "{found} for {exact}");
 }
 
-pub(super) async fn live_sessions_are_counted_when_they_settle_and_test_ones_never<B: Backend>() {
+pub(super) async fn settled_live_sessions_are_counted_and_test_sessions_are_not<B: Backend>() {
     let fixture = Fixture::<B>::new();
     fixture.session(&fixture.live).await;
     fixture.verified(&fixture.test, NOW, "{}").await;
@@ -40,7 +40,7 @@ pub(super) async fn live_sessions_are_counted_when_they_settle_and_test_ones_nev
     }
 }
 
-pub(super) async fn gauges_show_what_is_overdue<B: Backend>() {
+pub(super) async fn gauges_show_overdue_results_and_unsigned_audit_entries<B: Backend>() {
     let fixture = Fixture::<B>::new();
     fixture.verified(&fixture.live, NOW, "{}").await;
     let gauges = fixture.store().gauges(NOW.plus(31_000)).wait().unwrap();

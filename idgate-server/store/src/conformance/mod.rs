@@ -1,6 +1,5 @@
-//! What every store must do, whatever it is made of: cases that drive the interface by its contract,
-//! races and faults included. A store takes part with its [`Backend`] and one line:
-//! `conforms!(ItsBackend);`.
+//! Test cases that every store must pass. They drive the interface by its contract, including races
+//! and faults. A store takes part with its [`Backend`] and one line: `conforms!(ItsBackend);`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -36,35 +35,35 @@ use super::*;
 use idgate_base::api_key::ApiKey;
 use idgate_base::entropy::OsEntropy;
 
-/// Where a store keeps what it keeps, which outlives the store.
+/// The storage behind a store. It outlives the store.
 pub(super) trait Backend {
-    /// Whether this machine has what it needs.
+    /// Whether this machine has everything that the backend needs.
     fn is_there() -> bool {
         true
     }
 
-    /// An empty one.
+    /// An empty backend.
     fn new() -> Self;
 
-    /// A gateway starts on it at `now`; the one before it has ended.
+    /// Starts a gateway on it at `now`. The previous gateway has ended.
     fn open(&self, now: UnixMillis) -> Store;
 
-    /// The operator, in another process.
+    /// The operator's store, as in another process.
     fn operator(&self) -> Box<OperatorStore>;
 
-    /// Somebody changes what is kept, past the store.
+    /// Changes the stored data behind the store's back.
     fn damage(&self, what: Damage<'_>);
 
-    /// Whether these bytes are anywhere in what is kept.
+    /// Whether the stored data contains these bytes anywhere.
     fn holds(&self, needle: &[u8]) -> bool;
 }
 
-/// What somebody changed.
+/// What to damage.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Damage<'a> {
     /// The sealed record of this session.
     Session(&'a str),
-    /// Where the chain of this client ends.
+    /// The head of this client's audit chain.
     AuditHead(&'a str),
 }
 
@@ -73,31 +72,31 @@ macro_rules! conforms {
     ($backend:ty) => {
         conforms! { $backend:
             audit {
-                a_session_leaves_its_creation_its_end_and_its_deletion
-                an_expiry_and_a_refusal_say_why
-                what_does_not_happen_is_not_recorded
-                parallel_settlements_and_another_process_leave_one_dense_chain
-                pages_follow_each_other_and_a_cursor_serves_its_client_for_a_day
+                creation_end_and_deletion_of_a_session_are_audited
+                audit_entries_of_expired_and_failed_sessions_have_the_reason
+                changes_without_effect_are_not_audited
+                parallel_settlements_and_another_process_give_one_consecutive_chain
+                audit_pages_continue_and_a_cursor_is_valid_for_its_client_for_a_day
                 a_checkpoint_is_signed_per_hour_and_per_1000_entries
-                an_altered_chain_holds_up_no_checkpoint_of_another
+                an_altered_chain_does_not_delay_checkpoints_of_others
                 removing_settled_sessions_leaves_the_chain
             }
             claims {
-                a_result_is_its_callers_for_its_time_and_nobody_elses
+                a_result_is_readable_for_30_seconds_by_its_owner_only
                 results_are_removed_when_they_are_due
-                a_deletion_takes_the_result_along
-                what_is_due_later_than_it_can_be_is_erased_and_never_read
-                what_fell_due_while_nothing_ran_is_erased_at_open
-                a_key_is_sealed_and_comes_back_with_its_session_for_wallets_only
-                a_settled_session_gives_no_key
-                no_key_secret_nonce_state_or_claim_is_readable_in_what_is_kept
+                deleting_a_session_removes_its_result
+                a_result_due_implausibly_late_is_erased_and_never_read
+                results_that_expired_while_stopped_are_erased_at_open
+                a_session_key_is_sealed_and_returned_to_the_wallet_routes_only
+                a_settled_session_has_no_key
+                no_key_secret_nonce_state_or_claim_is_stored_in_plaintext
             }
             events {
-                a_page_is_what_comes_after_an_event_and_says_how_it_ends
-                a_watch_tells_of_a_commit_and_of_a_deletion_and_of_no_other_session
+                a_page_of_events_follows_an_event_and_says_whether_the_session_settled
+                a_watch_signals_commits_and_deletions_of_its_session_only
             }
             faults {
-                a_write_that_is_refused_leaves_nothing_and_can_be_repeated
+                a_rejected_write_changes_nothing_and_can_be_repeated
                 a_write_that_panics_fails_alone
                 a_read_that_fails_or_panics_fails_alone
             }
@@ -107,15 +106,15 @@ macro_rules! conforms {
                 an_answer_goes_with_its_session
             }
             keys {
-                a_key_of_a_revoked_client_or_a_revoked_expired_or_unknown_one_opens_nothing
-                an_admin_token_is_good_at_once_until_it_is_revoked
+                revoked_expired_and_unknown_keys_do_not_authenticate
+                an_admin_token_is_valid_from_creation_until_revocation
                 rotation_changes_the_value_and_nothing_else
-                a_caller_whose_key_was_rotated_revoked_or_expired_changes_nothing
-                the_last_use_is_exact_in_answers_and_survives_an_orderly_end
+                a_caller_with_a_rotated_revoked_or_expired_key_changes_nothing
+                the_last_use_is_exact_and_survives_a_shutdown
                 a_key_rotates_itself_and_keys_whose_scopes_are_within_its_own
                 a_key_with_an_expiry_makes_and_rotates_only_keys_that_expire_no_later
-                a_client_has_no_more_live_keys_than_its_quota
-                a_list_has_all_that_live_and_then_the_newest_others
+                a_client_has_no_more_active_keys_than_its_quota
+                a_list_has_all_active_keys_and_then_the_newest_others
             }
             lists {
                 a_new_issue_is_in_force_for_all_who_follow_it_at_the_next_read
@@ -128,50 +127,50 @@ macro_rules! conforms {
                 an_operators_change_of_how_a_list_is_taken_is_kept_over_new_issues
             }
             metrics {
-                live_sessions_are_counted_when_they_settle_and_test_ones_never
-                gauges_show_what_is_overdue
+                settled_live_sessions_are_counted_and_test_sessions_are_not
+                gauges_show_overdue_results_and_unsigned_audit_entries
             }
             operator {
-                a_change_of_trust_is_seen_at_the_next_read
-                a_request_is_served_by_what_was_in_force_when_it_came_or_by_later
-                an_entry_without_material_is_not_made
-                what_sd_jwt_issuers_must_be_for_is_stored_and_in_force
-                what_to_do_with_an_unknown_status_is_stored_and_in_force
-                the_origins_of_a_client_are_its_own_and_seen_at_the_next_read
-                the_first_start_makes_a_key_and_later_ones_keep_it
-                a_rotation_is_in_force_at_once_and_the_old_key_outlives_its_sessions
-                a_retired_key_signs_on_for_open_sessions_and_is_erased_behind_them
-                a_key_that_signed_for_no_open_session_is_published_no_longer
+                a_trust_change_applies_to_the_next_read
+                a_request_uses_trust_as_of_its_arrival_or_later
+                a_trust_entry_without_material_is_not_stored
+                sd_jwt_extended_key_usages_are_stored_and_in_force
+                on_unknown_revocation_is_stored_and_in_force
+                a_clients_origins_apply_to_the_next_read_and_to_no_other_client
+                the_first_start_creates_a_signing_key_and_later_starts_keep_it
+                a_key_rotation_applies_immediately_and_the_old_key_outlives_its_sessions
+                a_retired_key_signs_for_open_sessions_and_is_erased_after_them
+                a_retired_key_without_open_sessions_is_no_longer_published
             }
             outbox {
-                an_endpoint_is_its_clients_and_its_secret_stays_until_it_is_replaced
-                a_removed_endpoint_gives_up_what_waits_for_it_and_its_secret_comes_not_back
-                a_settlement_is_due_once_its_host_is_approved_and_gone_when_delivered
-                a_deleted_session_takes_its_notification_whatever_became_of_it
-                of_many_leases_at_once_each_notification_is_in_one
-                a_lease_that_was_lost_ends_nothing
-                what_failed_is_due_again_later_and_is_a_dead_letter_at_last
+                an_endpoint_belongs_to_its_client_and_keeps_its_secret_until_replaced
+                removing_an_endpoint_gives_up_its_notifications_and_its_secret
+                a_notification_is_due_after_host_approval_and_removed_when_delivered
+                deleting_a_session_removes_its_notification_in_any_state
+                concurrent_leases_never_share_a_notification
+                ending_a_lost_lease_changes_nothing
+                a_failed_notification_is_retried_and_finally_a_dead_letter
                 a_dead_letter_is_retried_once_and_only_by_its_client
-                a_rejection_and_a_long_wait_give_up_what_is_held
-                a_verdict_that_is_forgotten_holds_what_waits
-                the_next_start_takes_over_what_was_leased
-                what_waits_comes_in_pages_and_says_when_it_is_tried_next
-                dead_letters_come_in_pages_and_go_in_time
-                what_made_a_session_is_known_to_it_and_to_its_notification
+                held_notifications_are_given_up_by_rejection_or_a_long_wait
+                resetting_a_review_holds_notifications_again
+                the_next_start_takes_over_leased_notifications
+                pending_notifications_have_pages_and_their_next_attempt
+                dead_letters_have_pages_and_are_removed_in_time
+                session_and_notification_know_the_creating_span
             }
             pages {
-                a_page_is_found_by_its_digest_and_its_session_and_goes_with_it
-                a_page_remembers_no_more_than_it_has_room_for
+                a_page_is_found_by_digest_or_session_and_removed_with_it
+                a_page_stores_notes_only_up_to_its_limit
                 of_many_browsers_exactly_one_takes_a_page_and_keeps_it
-                of_many_phones_exactly_one_gets_a_page_and_gives_it_back_once
+                of_many_phones_exactly_one_gets_a_page_and_returns_it_once
                 a_page_moves_only_from_a_browser_that_has_it_while_its_session_is_open
-                a_page_of_a_session_made_once_is_stored_with_it
-                a_client_is_shown_by_its_name_and_its_logo
+                a_session_under_an_idempotency_key_stores_its_page
+                a_clients_face_has_its_name_and_logo
             }
             registrations {
                 registrations_have_names_and_one_is_the_default
-                of_several_registrations_the_default_goes_last
-                a_client_has_no_more_registrations_than_it_may
+                the_default_registration_can_only_be_removed_last
+                a_client_has_at_most_32_registrations
                 the_registrations_of_a_revoked_client_are_erased
             }
             reports {
@@ -179,25 +178,25 @@ macro_rules! conforms {
                 a_report_goes_with_its_session_and_comes_with_the_refusal_alone
             }
             retention {
-                old_entries_go_batch_by_batch_and_the_rest_stays_verifiable
-                every_chain_gets_its_turn_however_many_there_are
-                a_list_is_intact_while_what_is_old_is_removed
+                old_audit_entries_are_removed_in_batches_and_the_rest_verifies
+                retention_reaches_every_chain_however_many_there_are
+                an_audit_page_is_intact_while_old_entries_are_removed
             }
             sessions {
                 of_64_parallel_commits_exactly_one_applies
-                of_many_made_at_once_a_client_has_as_many_open_as_it_may
+                concurrent_creations_stay_within_the_open_session_quota
                 a_session_round_trips_and_survives_a_restart_with_its_result
                 status_events_are_numbered_from_one
-                a_stale_revision_or_a_deleted_session_loses_the_race
-                another_clients_session_is_not_visible
+                a_write_on_a_stale_revision_or_a_deleted_session_is_not_applied
+                a_client_cannot_read_another_clients_session
                 a_session_is_read_with_the_key_of_its_client_and_with_no_other
-                live_and_test_mode_do_not_see_each_other
-                due_sessions_are_open_ones_whose_time_is_over
+                live_and_test_callers_cannot_read_each_others_sessions
+                due_sessions_are_open_and_past_their_expiry_or_lease
                 settled_sessions_are_removed_after_their_time_with_their_events
-                what_cannot_be_expired_holds_up_no_other_session
-                what_a_process_that_ended_was_verifying_is_abandoned
-                an_operator_sees_the_newest_sessions_of_everybody_first
-                open_sessions_of_a_revoked_client_are_refused_and_end
+                an_unreadable_session_does_not_delay_other_expiries
+                sessions_that_an_ended_process_was_verifying_are_abandoned
+                an_operator_lists_the_newest_sessions_of_all_clients_first
+                open_sessions_of_a_revoked_client_are_not_found_and_end
             }
         }
     };

@@ -1,11 +1,11 @@
-//! What operators change beside a running gateway is in force with its next read.
+//! Changes by operators are in force with the next read of a running gateway.
 
 use super::*;
 use idgate_base::clock::Moment;
 use idgate_core::shell::Oid;
 use idgate_core::trust::OnUnknownRevocation;
 
-pub(super) async fn a_change_of_trust_is_seen_at_the_next_read<B: Backend>() {
+pub(super) async fn a_trust_change_applies_to_the_next_read<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let before = fixture.store().trust().wait().unwrap();
     assert!(
@@ -24,9 +24,7 @@ pub(super) async fn a_change_of_trust_is_seen_at_the_next_read<B: Backend>() {
     assert!(fixture.store().trust().wait().unwrap().entry(&issuer).is_none());
 }
 
-pub(super) async fn a_request_is_served_by_what_was_in_force_when_it_came_or_by_later<
-    B: Backend,
->() {
+pub(super) async fn a_request_uses_trust_as_of_its_arrival_or_later<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let key = &fixture.operator().create_client("other", true, None, NOW).unwrap().api_key;
     let since = || fixture.store().authenticate(&key.digest(), NOW).wait().unwrap().unwrap().since;
@@ -46,7 +44,7 @@ pub(super) async fn a_request_is_served_by_what_was_in_force_when_it_came_or_by_
     }
 }
 
-pub(super) async fn what_sd_jwt_issuers_must_be_for_is_stored_and_in_force<B: Backend>() {
+pub(super) async fn sd_jwt_extended_key_usages_are_stored_and_in_force<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let issuer = idgate_core::IssuerId::new("issuer");
     let in_force = || {
@@ -60,10 +58,10 @@ pub(super) async fn what_sd_jwt_issuers_must_be_for_is_stored_and_in_force<B: Ba
     fixture.operator().add_trust("issuer", &change, NOW).unwrap().unwrap();
     assert_eq!(in_force(), ekus);
     fixture.operator().add_trust("issuer", &TrustChange::default(), NOW).unwrap().unwrap();
-    assert_eq!(in_force(), ekus, "what is not named stays");
+    assert_eq!(in_force(), ekus, "attributes that are not given stay");
 }
 
-pub(super) async fn what_to_do_with_an_unknown_status_is_stored_and_in_force<B: Backend>() {
+pub(super) async fn on_unknown_revocation_is_stored_and_in_force<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let issuer = idgate_core::IssuerId::new("issuer");
     let in_force = || {
@@ -76,18 +74,18 @@ pub(super) async fn what_to_do_with_an_unknown_status_is_stored_and_in_force<B: 
         fixture.operator().add_trust("issuer", &change, NOW).unwrap().unwrap();
         assert_eq!(in_force(), choice);
         fixture.operator().add_trust("issuer", &TrustChange::default(), NOW).unwrap().unwrap();
-        assert_eq!(in_force(), choice, "what is not named stays");
+        assert_eq!(in_force(), choice, "attributes that are not given stay");
     }
 }
 
-pub(super) async fn an_entry_without_material_is_not_made<B: Backend>() {
+pub(super) async fn a_trust_entry_without_material_is_not_stored<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let mut operator = fixture.operator();
     assert!(operator.add_trust("other", &TrustChange::default(), NOW).unwrap().is_none());
     assert!(operator.trust_entry("other").unwrap().is_none());
 }
 
-pub(super) async fn the_origins_of_a_client_are_its_own_and_seen_at_the_next_read<B: Backend>() {
+pub(super) async fn a_clients_origins_apply_to_the_next_read_and_to_no_other_client<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let (client, other) = (&fixture.live.client_id, &fixture.other_client().client_id);
     let origins = |of| fixture.store().origins(of).wait().unwrap();
@@ -102,7 +100,7 @@ pub(super) async fn the_origins_of_a_client_are_its_own_and_seen_at_the_next_rea
     assert_eq!(origins(client), ["https://shop.example"]);
 }
 
-pub(super) async fn the_first_start_makes_a_key_and_later_ones_keep_it<B: Backend>() {
+pub(super) async fn the_first_start_creates_a_signing_key_and_later_starts_keep_it<B: Backend>() {
     let mut fixture = Fixture::<B>::new();
     let first = fixture.store().gateway_keys().wait().unwrap();
     assert!(Arc::ptr_eq(&first, &fixture.store().gateway_keys().wait().unwrap()));
@@ -113,7 +111,7 @@ pub(super) async fn the_first_start_makes_a_key_and_later_ones_keep_it<B: Backen
     assert!(again.retired.is_empty());
 }
 
-pub(super) async fn a_rotation_is_in_force_at_once_and_the_old_key_outlives_its_sessions<
+pub(super) async fn a_key_rotation_applies_immediately_and_the_old_key_outlives_its_sessions<
     B: Backend,
 >() {
     let fixture = Fixture::<B>::new();
@@ -132,9 +130,7 @@ pub(super) async fn a_rotation_is_in_force_at_once_and_the_old_key_outlives_its_
     assert_eq!(retired.published_until, Some(session.expires_at()));
 }
 
-pub(super) async fn a_retired_key_signs_on_for_open_sessions_and_is_erased_behind_them<
-    B: Backend,
->() {
+pub(super) async fn a_retired_key_signs_for_open_sessions_and_is_erased_after_them<B: Backend>() {
     let mut fixture = Fixture::<B>::new();
     let old = fixture.store().gateway_keys().wait().unwrap();
     let session = fixture.session(&fixture.live).await;
@@ -156,7 +152,7 @@ pub(super) async fn a_retired_key_signs_on_for_open_sessions_and_is_erased_behin
     assert!(fixture.store().gateway_keys().wait().unwrap().find(old.active.id()).is_some());
 }
 
-pub(super) async fn a_key_that_signed_for_no_open_session_is_published_no_longer<B: Backend>() {
+pub(super) async fn a_retired_key_without_open_sessions_is_no_longer_published<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let old = fixture.store().gateway_keys().wait().unwrap();
     fixture.operator().rotate_gateway_key(NOW).unwrap();

@@ -1,5 +1,5 @@
-//! Notifications: queued with the settlement, leased by one at a time, kept until delivered or given
-//! up.
+//! Notifications are queued with the settlement, leased by one node at a time, and kept until they
+//! are delivered or given up.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const THEN: UnixMillis = NOW.plus(300_000);
 const LEASE_MS: u64 = 60_000;
 
 impl<B: Backend> Fixture<B> {
-    /// Names the endpoint of the live client; it and the secret in force.
+    /// Sets the endpoint of the live client. Returns it and the secret in force.
     async fn put(&self, secret: Option<SigningSecret>) -> (EndpointRecord, SigningSecret) {
         let fresh = SigningSecret::new(&**signing_secret(&mut OsEntropy).unwrap()).unwrap();
         let url = format!("https://{HOST}/");
@@ -30,7 +30,7 @@ impl<B: Backend> Fixture<B> {
         self.store().remove_webhook_endpoint(caller, fresh, THEN).await.unwrap()
     }
 
-    /// With an endpoint of the live client whose host is approved.
+    /// A fixture whose live client has an endpoint on an approved host.
     async fn with_endpoint() -> Self {
         let fixture = Self::new();
         fixture.put(None).await;
@@ -38,7 +38,7 @@ impl<B: Backend> Fixture<B> {
         fixture
     }
 
-    /// How many were given up.
+    /// How many notifications were given up.
     fn review(&self, review: Review<'_>) -> usize {
         self.operator().review_webhook_host(HOST, review, THEN).unwrap()
     }
@@ -79,7 +79,7 @@ fn failed(again_at: Option<UnixMillis>) -> DeliveryResult {
     DeliveryResult::Failed { error: "timeout".into(), again_at }
 }
 
-pub(super) async fn an_endpoint_is_its_clients_and_its_secret_stays_until_it_is_replaced<
+pub(super) async fn an_endpoint_belongs_to_its_client_and_keeps_its_secret_until_replaced<
     B: Backend,
 >() {
     let fixture = Fixture::<B>::new();
@@ -100,16 +100,18 @@ pub(super) async fn an_endpoint_is_its_clients_and_its_secret_stays_until_it_is_
     let (record, again) = fixture.put(Some(provisioned.clone())).await;
     assert_eq!(record.host_status, HostStatus::Approved);
     assert_eq!(again.expose(), provisioned.expose());
-    assert_eq!(secrets().await, (provisioned.expose().to_owned(), None), "put again, it stays");
+    assert_eq!(
+        secrets().await,
+        (provisioned.expose().to_owned(), None),
+        "setting it again keeps it"
+    );
     let (_, fresh) = fixture.put(None).await;
     assert_ne!(fresh.expose(), provisioned.expose());
     let both = (fresh.expose().to_owned(), Some(provisioned.expose().to_owned()));
     assert_eq!(secrets().await, both);
 }
 
-pub(super) async fn a_removed_endpoint_gives_up_what_waits_for_it_and_its_secret_comes_not_back<
-    B: Backend,
->() {
+pub(super) async fn removing_an_endpoint_gives_up_its_notifications_and_its_secret<B: Backend>() {
     let fixture = Fixture::<B>::new();
     assert_eq!(fixture.remove(&fixture.live).await, Removed::NoEndpoint);
     let (_, provisioned) = fixture.put(None).await;
@@ -136,7 +138,7 @@ pub(super) async fn a_removed_endpoint_gives_up_what_waits_for_it_and_its_secret
     assert_eq!(fixture.remove(&fixture.live).await, Removed::Yes);
     let given_up: Vec<_> = fixture.dead_letters().into_iter().map(|it| it.session_id).collect();
     assert_eq!(given_up, [retrying.id().as_str(), held.id().as_str()]);
-    // The attempt under way ends as it will, and is the last one.
+    // The attempt that is under way may finish, and is the last one.
     assert!(fixture.end(&second, failed(Some(THEN.plus(5000)))).await);
     assert!(fixture.lease(9, THEN).await.unwrap().is_empty());
     assert!(!fixture.is_due(UnixMillis(u64::MAX)));
@@ -149,7 +151,7 @@ pub(super) async fn a_removed_endpoint_gives_up_what_waits_for_it_and_its_secret
     assert!(fixture.store().webhook_endpoint(&fixture.live).await.unwrap().is_some());
 }
 
-pub(super) async fn a_settlement_is_due_once_its_host_is_approved_and_gone_when_delivered<
+pub(super) async fn a_notification_is_due_after_host_approval_and_removed_when_delivered<
     B: Backend,
 >() {
     let fixture = Fixture::<B>::new();
@@ -159,7 +161,7 @@ pub(super) async fn a_settlement_is_due_once_its_host_is_approved_and_gone_when_
     let bell = fixture.store().outbox_bell();
     let session = fixture.settled().await;
     in_time("it rings", bell.notified()).await;
-    assert!(!fixture.is_due(THEN), "nobody reviewed the host");
+    assert!(!fixture.is_due(THEN), "the host was not reviewed");
     assert!(fixture.lease(9, THEN).await.unwrap().is_empty());
     assert_eq!(fixture.review(Review::Approve), 0);
     assert!(!fixture.is_due(THEN.minus(1)));
@@ -174,10 +176,10 @@ pub(super) async fn a_settlement_is_due_once_its_host_is_approved_and_gone_when_
     assert!(!fixture.end(&leased, DeliveryResult::Delivered).await);
     let deleted = fixture.settled().await;
     assert!(fixture.store().delete_session(&fixture.live, deleted.id(), THEN).await.unwrap());
-    assert!(!fixture.is_due(THEN.plus(LEASE_MS)), "a deleted session notifies nobody");
+    assert!(!fixture.is_due(THEN.plus(LEASE_MS)), "a deleted session sends no notification");
 }
 
-pub(super) async fn a_deleted_session_takes_its_notification_whatever_became_of_it<B: Backend>() {
+pub(super) async fn deleting_a_session_removes_its_notification_in_any_state<B: Backend>() {
     let fixture = Fixture::<B>::with_endpoint().await;
     let (given_up, kept) = (fixture.settled().await, fixture.settled().await);
     for leased in fixture.lease(9, THEN).await.unwrap() {
@@ -195,7 +197,7 @@ pub(super) async fn a_deleted_session_takes_its_notification_whatever_became_of_
     assert_eq!(left, [kept.id().as_str()]);
 }
 
-pub(super) async fn of_many_leases_at_once_each_notification_is_in_one<B: Backend>() {
+pub(super) async fn concurrent_leases_never_share_a_notification<B: Backend>() {
     let fixture = Fixture::<B>::with_endpoint().await;
     for _ in 0..20 {
         fixture.settled().await;
@@ -210,7 +212,7 @@ pub(super) async fn of_many_leases_at_once_each_notification_is_in_one<B: Backen
     assert_eq!(ids.len(), 20);
 }
 
-pub(super) async fn a_lease_that_was_lost_ends_nothing<B: Backend>() {
+pub(super) async fn ending_a_lost_lease_changes_nothing<B: Backend>() {
     let fixture = Fixture::<B>::with_endpoint().await;
     fixture.settled().await;
     let lost = fixture.lease_one(THEN).await;
@@ -225,7 +227,7 @@ pub(super) async fn a_lease_that_was_lost_ends_nothing<B: Backend>() {
     assert!(!fixture.is_due(held.lease_until));
 }
 
-pub(super) async fn what_failed_is_due_again_later_and_is_a_dead_letter_at_last<B: Backend>() {
+pub(super) async fn a_failed_notification_is_retried_and_finally_a_dead_letter<B: Backend>() {
     let fixture = Fixture::<B>::with_endpoint().await;
     let session = fixture.settled().await;
     let leased = fixture.lease_one(THEN).await;
@@ -268,7 +270,7 @@ pub(super) async fn a_dead_letter_is_retried_once_and_only_by_its_client<B: Back
     assert_eq!(retry(&fixture.live).await.unwrap(), None);
 }
 
-pub(super) async fn a_rejection_and_a_long_wait_give_up_what_is_held<B: Backend>() {
+pub(super) async fn held_notifications_are_given_up_by_rejection_or_a_long_wait<B: Backend>() {
     let fixture = Fixture::<B>::new();
     fixture.put(None).await;
     fixture.settled().await;
@@ -287,7 +289,7 @@ pub(super) async fn a_rejection_and_a_long_wait_give_up_what_is_held<B: Backend>
     assert!(!retried.unwrap().is_sent && !fixture.is_due(THEN));
 }
 
-pub(super) async fn a_verdict_that_is_forgotten_holds_what_waits<B: Backend>() {
+pub(super) async fn resetting_a_review_holds_notifications_again<B: Backend>() {
     let fixture = Fixture::<B>::with_endpoint().await;
     let session = fixture.settled().await;
     assert_eq!(fixture.review(Review::Reset), 0);
@@ -305,7 +307,7 @@ pub(super) async fn a_verdict_that_is_forgotten_holds_what_waits<B: Backend>() {
     assert_eq!((record.host_status, record.host_review_note), (HostStatus::Pending, None));
 }
 
-pub(super) async fn the_next_start_takes_over_what_was_leased<B: Backend>() {
+pub(super) async fn the_next_start_takes_over_leased_notifications<B: Backend>() {
     let mut fixture = Fixture::<B>::with_endpoint().await;
     fixture.settled().await;
     let lost = fixture.lease_one(THEN).await;
@@ -318,7 +320,7 @@ pub(super) async fn the_next_start_takes_over_what_was_leased<B: Backend>() {
     assert!(fixture.end(&held, DeliveryResult::Delivered).await);
 }
 
-pub(super) async fn what_waits_comes_in_pages_and_says_when_it_is_tried_next<B: Backend>() {
+pub(super) async fn pending_notifications_have_pages_and_their_next_attempt<B: Backend>() {
     let fixture = Fixture::<B>::new();
     fixture.put(None).await;
     let (first, second) = (fixture.settled().await, fixture.settled().await);
@@ -354,7 +356,7 @@ pub(super) async fn what_waits_comes_in_pages_and_says_when_it_is_tried_next<B: 
     assert_eq!(page(&fixture.live, None, 9).await.notifications.len(), 1, "no dead letters");
 }
 
-pub(super) async fn dead_letters_come_in_pages_and_go_in_time<B: Backend>() {
+pub(super) async fn dead_letters_have_pages_and_are_removed_in_time<B: Backend>() {
     let fixture = Fixture::<B>::new();
     fixture.put(None).await;
     fixture.review(Review::Reject("no"));
@@ -385,7 +387,7 @@ pub(super) async fn dead_letters_come_in_pages_and_go_in_time<B: Backend>() {
     assert!(fixture.dead_letters().is_empty());
 }
 
-pub(super) async fn what_made_a_session_is_known_to_it_and_to_its_notification<B: Backend>() {
+pub(super) async fn session_and_notification_know_the_creating_span<B: Backend>() {
     let fixture = Fixture::<B>::new();
     fixture.put(None).await;
     fixture.review(Review::Approve);

@@ -1,4 +1,4 @@
-//! Pages for people: found by their digest, one browser's, and gone with their session.
+//! Pages for people: found by digest, bound to one browser, and removed with their session.
 
 use zeroize::Zeroizing;
 
@@ -20,7 +20,7 @@ impl<B: Backend> Fixture<B> {
     }
 }
 
-pub(super) async fn a_page_is_found_by_its_digest_and_its_session_and_goes_with_it<B: Backend>() {
+pub(super) async fn a_page_is_found_by_digest_or_session_and_removed_with_it<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.paged().await;
     let other = fixture.session(&fixture.live).await;
@@ -32,7 +32,7 @@ pub(super) async fn a_page_is_found_by_its_digest_and_its_session_and_goes_with_
     assert_eq!(store.page_of(session.id()).await.unwrap().unwrap().digest, PAGE);
     assert!(store.page_of(other.id()).await.unwrap().is_none());
     assert!(store.page(&[4; 32]).await.unwrap().is_none());
-    assert!(!fixture.backend.holds(&SECRET), "what its codes are made of is sealed");
+    assert!(!fixture.backend.holds(&SECRET), "the page's secret is sealed");
     store.open_page(&PAGE).await.unwrap();
     for note in ["1", "2", "1"] {
         store.note_on_page(&PAGE, note).await.unwrap();
@@ -45,7 +45,7 @@ pub(super) async fn a_page_is_found_by_its_digest_and_its_session_and_goes_with_
     assert!(!store.take_page(&PAGE, [1; 32]).await.unwrap());
 }
 
-pub(super) async fn a_page_remembers_no_more_than_it_has_room_for<B: Backend>() {
+pub(super) async fn a_page_stores_notes_only_up_to_its_limit<B: Backend>() {
     let fixture = Fixture::<B>::new();
     fixture.paged().await;
     let store = fixture.store();
@@ -73,7 +73,7 @@ pub(super) async fn of_many_browsers_exactly_one_takes_a_page_and_keeps_it<B: Ba
     assert!(!store.take_page(&PAGE, [99; 32]).await.unwrap());
 }
 
-pub(super) async fn of_many_phones_exactly_one_gets_a_page_and_gives_it_back_once<B: Backend>() {
+pub(super) async fn of_many_phones_exactly_one_gets_a_page_and_returns_it_once<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.paged().await;
     let store = fixture.store();
@@ -88,7 +88,7 @@ pub(super) async fn of_many_phones_exactly_one_gets_a_page_and_gives_it_back_onc
     let [first] = phones[..] else { panic!("{phones:?}") };
     let page = store.page_of(session.id()).await.unwrap().unwrap();
     assert_eq!((page.browser, page.phone, page.moves), (Some([99; 32]), Some([first; 32]), 1));
-    // Another phone gets it by no count of moves.
+    // No number of moves gives the page to another phone.
     for moves in [0, 1] {
         assert!(!store.hand_over_page(&PAGE, [50; 32], moves).await.unwrap());
     }
@@ -119,12 +119,12 @@ pub(super) async fn a_page_moves_only_from_a_browser_that_has_it_while_its_sessi
     assert!(!store.bring_page_back(&PAGE, 1, "fetched.1".into()).await.unwrap());
     let page = store.page(&PAGE).await.unwrap().unwrap();
     assert_eq!((page.phone, page.moves), (Some([1; 32]), 1));
-    // The phone is forgotten with its session.
+    // The phone is removed with its session.
     assert!(store.delete_session(&fixture.live, session.id(), NOW).await.unwrap());
     assert!(store.page(&PAGE).await.unwrap().is_none());
 }
 
-pub(super) async fn a_page_of_a_session_made_once_is_stored_with_it<B: Backend>() {
+pub(super) async fn a_session_under_an_idempotency_key_stores_its_page<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let transition = fixture.new_session(&fixture.live, NOW);
     let id = transition.session.id().clone();
@@ -136,7 +136,7 @@ pub(super) async fn a_page_of_a_session_made_once_is_stored_with_it<B: Backend>(
     assert_eq!(fixture.store().page(&PAGE).await.unwrap().unwrap().session_id, id);
 }
 
-pub(super) async fn a_client_is_shown_by_its_name_and_its_logo<B: Backend>() {
+pub(super) async fn a_clients_face_has_its_name_and_logo<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let client = &fixture.live.client_id;
     let face = fixture.store().face(client).await.unwrap().unwrap();

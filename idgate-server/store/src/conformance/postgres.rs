@@ -1,5 +1,5 @@
-//! The store in PostgreSQL conforms: one temporary cluster for all tests of a process, a database of its
-//! own for each. Where there is no PostgreSQL, the tests say so and show nothing.
+//! Runs the cases on PostgreSQL: one temporary cluster for all tests of a process, and a database
+//! for each test. Without PostgreSQL on the machine the tests say so and check nothing.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,13 +17,13 @@ use crate::seal::InstanceKey;
 use crate::tests::cluster::{Cluster, SOCKET};
 use idgate_base::clock::VirtualClock;
 
-/// What all databases are made after.
+/// The template of all test databases.
 const TEMPLATE: &str = "idgate_template";
 
-/// The server of this process; `None`: this machine has no PostgreSQL.
+/// The server of this process. `None`: this machine has no PostgreSQL.
 static SERVER: LazyLock<Option<Server>> = LazyLock::new(Server::start);
 
-/// The cluster of this process, with a database that all others are made after.
+/// The cluster of this process, with the template database.
 struct Server {
     cluster: Cluster,
     threads: Threads,
@@ -101,30 +101,31 @@ impl PostgresDatabase {
         self.server.address(&self.name)
     }
 
-    /// A gateway with this key, by the virtual clock.
+    /// A gateway with this key, on the virtual clock.
     pub(crate) fn open_with(&self, key: &InstanceKey, migrates: bool) -> Result<Store, StoreError> {
         PostgresStore::open_at(options(&self.address(), key, migrates), NOW).map(Store::from)
     }
 
-    /// A gateway whose database is at that port of this machine, and for which only `clock` says that something
-    /// takes too long.
+    /// A gateway whose database is at that port of this machine. Only `clock` decides that
+    /// something takes too long.
     pub(crate) fn open_through(&self, port: u16, clock: &VirtualClock) -> Store {
         let address = format!("postgres://idgate@127.0.0.1:{port}/{}", self.name);
         self.open_waiting_by(clock, &Address::parse(&address).unwrap())
     }
 
-    /// The same where the database is at this address.
+    /// The same for a database at this address.
     pub(crate) fn open_waiting_by(&self, clock: &VirtualClock, address: &Address) -> Store {
         let (clock, options) = (Arc::new(clock.clone()), options(address, &self.key, false));
         PostgresStore::open_waiting_by(clock, options, NOW).unwrap().into()
     }
 
-    /// Where its server listens.
+    /// The server's socket.
     pub(crate) fn socket(&self) -> PathBuf {
         self.server.dir().join(SOCKET)
     }
 
-    /// A gateway whose results are due by the database's clock, as all are but those of tests.
+    /// A gateway that uses the database's clock for the expiry of results, as every gateway does
+    /// except in tests.
     pub(crate) fn open_by_its_clock(&self) -> Store {
         Store::connect(options(&self.address(), &self.key, false), NOW).unwrap()
     }
@@ -133,7 +134,7 @@ impl PostgresDatabase {
         self.server.run(&self.name, sql);
     }
 
-    /// How many wait for a lock.
+    /// How many sessions wait for a lock.
     pub(crate) fn waiting(&self) -> usize {
         let sql = "SELECT count(*) FROM pg_stat_activity \
                    WHERE wait_event_type = 'Lock' AND datname = current_database()";
@@ -155,7 +156,7 @@ impl PostgresDatabase {
         prepared.unwrap().map_err(|error| format!("{error:?}"))
     }
 
-    /// Somebody who reads and does not end, until it is dropped.
+    /// A reader whose transaction stays open until this value is dropped.
     pub(crate) fn hold(&self, sql: &str) -> Held {
         let (dir, name, sql) = (self.server.dir(), self.name.clone(), sql.to_owned());
         let held = self.server.threads.wait(async move {
@@ -195,7 +196,8 @@ impl Backend for PostgresDatabase {
     }
 
     fn open(&self, now: UnixMillis) -> Store {
-        // Databases are made beside each other, by machines that do much else: a connection may be late.
+        // Tests create databases at the same time on busy machines, so a connection may take a
+        // while.
         let open = || {
             PostgresStore::open_at(options(&self.address(), &self.key, false), now).map(Store::from)
         };
@@ -226,7 +228,7 @@ impl Backend for PostgresDatabase {
     }
 }
 
-/// Whether a file below `folder` has these bytes.
+/// Whether a file below `folder` contains these bytes.
 fn holds(folder: &Path, needle: &[u8]) -> bool {
     let Ok(entries) = std::fs::read_dir(folder) else { return false };
     entries.flatten().any(|entry| {
@@ -234,7 +236,7 @@ fn holds(folder: &Path, needle: &[u8]) -> bool {
         if path.is_dir() {
             return holds(&path, needle);
         }
-        // What another test has just dropped is gone.
+        // A file may be gone because another test has just dropped its database.
         let bytes = std::fs::read(&path).unwrap_or_default();
         contains(&bytes, needle)
     })

@@ -1,4 +1,5 @@
-//! Registration certificates of clients: several, each for a use with a name, one of them the default.
+//! Registration certificates of clients: several per client, each for a named intended use, one of
+//! them the default.
 
 use idgate_core::RegistrationCertificate;
 use idgate_testkit::codec::base64url;
@@ -7,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::limits::MAX_REGISTRATIONS;
 
-/// As a registrar issues it to this party.
+/// A registration certificate issued to this party.
 fn certificate(party: &str) -> RegistrationCertificate {
     let part = |json: &serde_json::Value| base64url(json.to_string().as_bytes());
     let header = part(&json!({ "alg": "ES256", "typ": "rc-wrp+jwt" }));
@@ -15,7 +16,7 @@ fn certificate(party: &str) -> RegistrationCertificate {
     RegistrationCertificate::parse(&[&*header, &payload, "c2ln"].join(".")).unwrap()
 }
 
-/// Keeps one; says under which name, and whether it is the default.
+/// Stores one. Returns its name and whether it is the default.
 fn keep<B: Backend>(
     fixture: &Fixture<B>,
     client: &str,
@@ -36,7 +37,7 @@ fn keep<B: Backend>(
     }
 }
 
-/// Name and party of each of this client in a gateway, the default first.
+/// Name and party of each registration of this client that a gateway sees, the default first.
 fn seen<B: Backend>(fixture: &Fixture<B>, client: &str) -> Vec<(String, String)> {
     let certificates = fixture.store().certificates().wait().unwrap();
     let own: Vec<_> = certificates.registrations_of(client).collect();
@@ -59,11 +60,12 @@ pub(super) async fn registrations_have_names_and_one_is_the_default<B: Backend>(
     let expected = [("default", "first"), ("bank", "bank"), ("age", "strict")];
     assert_eq!(seen(&fixture, client), pairs(&expected));
     assert_eq!(seen(&fixture, other), pairs(&[("age", "other")]));
-    // One of the same name is replaced; without a name the default is, whatever it is called.
+    // A registration of the same name is replaced. Without a name, the default is replaced,
+    // whatever its name.
     assert_eq!(keep(&fixture, client, (Some("bank"), "new"), false, 4), ("bank".into(), false));
     assert_eq!(keep(&fixture, other, (None, "new"), false, 4), ("age".into(), true));
     assert_eq!(seen(&fixture, other), pairs(&[("age", "new")]));
-    // Another default: the one before it stays.
+    // After a change of the default, the previous one stays.
     assert_eq!(keep(&fixture, client, (Some("age"), "strict"), true, 5), ("age".into(), true));
     let expected = [("age", "strict"), ("default", "first"), ("bank", "new")];
     assert_eq!(seen(&fixture, client), pairs(&expected));
@@ -75,7 +77,7 @@ pub(super) async fn registrations_have_names_and_one_is_the_default<B: Backend>(
     );
 }
 
-pub(super) async fn of_several_registrations_the_default_goes_last<B: Backend>() {
+pub(super) async fn the_default_registration_can_only_be_removed_last<B: Backend>() {
     use RemovedRegistration::{IsDefault, NotThere, Several, Yes};
     let fixture = Fixture::<B>::new();
     let client = fixture.live.client_id.as_str();
@@ -93,7 +95,7 @@ pub(super) async fn of_several_registrations_the_default_goes_last<B: Backend>()
     assert_eq!(seen(&fixture, client), []);
 }
 
-pub(super) async fn a_client_has_no_more_registrations_than_it_may<B: Backend>() {
+pub(super) async fn a_client_has_at_most_32_registrations<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let client = fixture.live.client_id.as_str();
     for at in 0..MAX_REGISTRATIONS {

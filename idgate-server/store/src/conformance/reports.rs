@@ -1,9 +1,10 @@
-//! Why answers were refused: with the refusal, for a day, and no longer than the session.
+//! Reports of rejected answers are stored with the rejection, for a day, and no longer than the
+//! session.
 
 use super::*;
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
-/// When a session of [`NOW`] is refused.
+/// When a session of [`NOW`] is rejected.
 const THEN: UnixMillis = NOW.plus(300_000);
 const REPORT: &[u8] = b"{\"rule\":\"Sentinel-report-R7\"}";
 
@@ -54,7 +55,7 @@ pub(super) async fn a_report_goes_with_its_session_and_comes_with_the_refusal_al
     assert!(fixture.store().delete_session(&fixture.live, session.id(), now).await.unwrap());
     assert_eq!(fixture.report(&fixture.live, &session, now), None);
     assert!(fixture.report(&fixture.live, &kept, now).is_some());
-    // Who lost the race leaves no report.
+    // The answer that lost the race leaves no report.
     let settled = fixture.session(&fixture.live).await;
     let ended = || settled.expired(THEN).unwrap();
     assert_eq!(fixture.store().commit(ended(), None).await.unwrap(), Committed::Yes);

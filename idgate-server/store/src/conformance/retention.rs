@@ -1,4 +1,4 @@
-//! What is old leaves the audit log from its beginning, and the rest stays whole.
+//! Old entries are removed from the beginning of the audit log, and the rest stays verifiable.
 
 use super::*;
 
@@ -7,7 +7,7 @@ pub(crate) fn count<B: Backend>(fixture: &Fixture<B>) -> usize {
     fixture.store().audit_page(&fixture.live, None, 100, NOW).wait().unwrap().entries.len()
 }
 
-/// A chain of seven entries with a checkpoint at the third and at the last.
+/// A chain of seven entries with checkpoints at the third and the last.
 pub(crate) async fn chain<B: Backend>() -> Fixture<B> {
     let fixture = Fixture::<B>::new();
     fixture.session(&fixture.live).await;
@@ -30,7 +30,7 @@ pub(crate) async fn remove<B: Backend>(
     fixture.store().remove_old_entries(client_id, NOW.plus(1), limit, NOW).await
 }
 
-pub(super) async fn old_entries_go_batch_by_batch_and_the_rest_stays_verifiable<B: Backend>() {
+pub(super) async fn old_audit_entries_are_removed_in_batches_and_the_rest_verifies<B: Backend>() {
     let fixture = chain::<B>().await;
     for (limit, left) in [(2, 5), (1, 4), (2, 2), (9, 0)] {
         assert!(remove(&fixture, limit).await.unwrap() > 0);
@@ -43,7 +43,7 @@ pub(super) async fn old_entries_go_batch_by_batch_and_the_rest_stays_verifiable<
     assert_eq!((signed.signed, signed.altered.len()), (1, 0));
 }
 
-pub(super) async fn every_chain_gets_its_turn_however_many_there_are<B: Backend>() {
+pub(super) async fn retention_reaches_every_chain_however_many_there_are<B: Backend>() {
     let fixture = Fixture::<B>::new();
     for _ in 0..7 {
         fixture.operator().create_client("another", true, None, NOW).unwrap();
@@ -61,7 +61,7 @@ pub(super) async fn every_chain_gets_its_turn_however_many_there_are<B: Backend>
     assert!(seen.is_sorted());
 }
 
-pub(super) async fn a_list_is_intact_while_what_is_old_is_removed<B: Backend>() {
+pub(super) async fn an_audit_page_is_intact_while_old_entries_are_removed<B: Backend>() {
     let fixture = Fixture::<B>::new();
     for _ in 0..300 {
         fixture.session(&fixture.live).await;

@@ -1,4 +1,4 @@
-//! Sessions: each change applies once, to its owner's session alone.
+//! Sessions: each change applies once, and only to sessions of the caller.
 
 use idgate_core::{Reader, Reason, Transition};
 
@@ -53,7 +53,7 @@ pub(super) async fn status_events_are_numbered_from_one<B: Backend>() {
     assert_eq!(events, expected.map(|(seq, status)| (seq, status.to_owned())));
 }
 
-pub(super) async fn a_stale_revision_or_a_deleted_session_loses_the_race<B: Backend>() {
+pub(super) async fn a_write_on_a_stale_revision_or_a_deleted_session_is_not_applied<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.session(&fixture.live).await;
     let mut stale = verify(&session, NOW, "{}");
@@ -66,7 +66,7 @@ pub(super) async fn a_stale_revision_or_a_deleted_session_loses_the_race<B: Back
     assert!(fixture.events(session.id()).is_none());
 }
 
-pub(super) async fn another_clients_session_is_not_visible<B: Backend>() {
+pub(super) async fn a_client_cannot_read_another_clients_session<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let other = fixture.other_client();
     let session = fixture.session(&fixture.live).await;
@@ -103,7 +103,7 @@ pub(super) async fn a_session_is_read_with_the_key_of_its_client_and_with_no_oth
     assert!(read(own.id(), NOW).is_none(), "a revoked key reads nothing");
 }
 
-pub(super) async fn live_and_test_mode_do_not_see_each_other<B: Backend>() {
+pub(super) async fn live_and_test_callers_cannot_read_each_others_sessions<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.session(&fixture.test).await;
     let live_half = Caller { livemode: true, ..fixture.test.clone() };
@@ -114,7 +114,7 @@ pub(super) async fn live_and_test_mode_do_not_see_each_other<B: Backend>() {
     assert!(store.callers_session(&fixture.test, session.id(), NOW).wait().unwrap().is_some());
 }
 
-pub(super) async fn due_sessions_are_open_ones_whose_time_is_over<B: Backend>() {
+pub(super) async fn due_sessions_are_open_and_past_their_expiry_or_lease<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.session(&fixture.live).await;
     fixture.verified(&fixture.live, NOW, "{}").await;
@@ -142,7 +142,7 @@ pub(super) async fn settled_sessions_are_removed_after_their_time_with_their_eve
     assert!(store.session(open.id()).wait().unwrap().is_some());
 }
 
-pub(super) async fn what_cannot_be_expired_holds_up_no_other_session<B: Backend>() {
+pub(super) async fn an_unreadable_session_does_not_delay_other_expiries<B: Backend>() {
     for of_session in [true, false] {
         let mut fixture = Fixture::<B>::new();
         let damaged = fixture.session(&fixture.live).await;
@@ -165,7 +165,7 @@ pub(super) async fn what_cannot_be_expired_holds_up_no_other_session<B: Backend>
     }
 }
 
-pub(super) async fn of_many_made_at_once_a_client_has_as_many_open_as_it_may<B: Backend>() {
+pub(super) async fn concurrent_creations_stay_within_the_open_session_quota<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let change = ClientChange { max_open_sessions: Some(Some(3)), ..ClientChange::default() };
     let client_id = fixture.live.client_id.as_str();
@@ -190,7 +190,7 @@ pub(super) async fn of_many_made_at_once_a_client_has_as_many_open_as_it_may<B: 
     }
 }
 
-pub(super) async fn what_a_process_that_ended_was_verifying_is_abandoned<B: Backend>() {
+pub(super) async fn sessions_that_an_ended_process_was_verifying_are_abandoned<B: Backend>() {
     let mut fixture = Fixture::<B>::new();
     let (held, open) = (fixture.session(&fixture.live).await, fixture.session(&fixture.test).await);
     fixture.verified(&fixture.live, NOW, "{}").await;
@@ -211,7 +211,7 @@ pub(super) async fn what_a_process_that_ended_was_verifying_is_abandoned<B: Back
     }
 }
 
-/// A transition of `session` to VERIFYING, as an answer makes it whose status is asked for.
+/// The transition of `session` to VERIFYING that an answer makes when its status is fetched.
 pub(crate) fn hold(session: &Session, lease_until: UnixMillis) -> Transition {
     let mut transition = session.expired(session.expires_at()).unwrap();
     let mut record: serde_json::Value = serde_json::from_slice(&session.to_bytes()).unwrap();
@@ -222,7 +222,7 @@ pub(crate) fn hold(session: &Session, lease_until: UnixMillis) -> Transition {
     transition
 }
 
-pub(super) async fn an_operator_sees_the_newest_sessions_of_everybody_first<B: Backend>() {
+pub(super) async fn an_operator_lists_the_newest_sessions_of_all_clients_first<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let first = fixture.session(&fixture.live).await;
     let later = fixture.new_session(&fixture.test, NOW.plus(1));
@@ -252,7 +252,7 @@ pub(super) async fn an_operator_sees_the_newest_sessions_of_everybody_first<B: B
     assert_eq!(operator.session("ses_none").unwrap(), None);
 }
 
-pub(super) async fn open_sessions_of_a_revoked_client_are_refused_and_end<B: Backend>() {
+pub(super) async fn open_sessions_of_a_revoked_client_are_not_found_and_end<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let [open, other] =
         [fixture.session(&fixture.live).await, fixture.session(&fixture.live).await];
@@ -262,7 +262,7 @@ pub(super) async fn open_sessions_of_a_revoked_client_are_refused_and_end<B: Bac
     assert!(store.sessions_of_revoked(10).await.unwrap().is_empty());
     let client = fixture.live.client_id.as_str();
     assert!(fixture.operator().revoke_client(client, NOW).unwrap());
-    // Refused at once: by reading, by a hold and by a verdict.
+    // Rejected immediately: reads, holds and verdicts.
     for session in [&open, &settled] {
         assert!(store.session(session.id()).await.unwrap().is_none());
     }
@@ -271,7 +271,7 @@ pub(super) async fn open_sessions_of_a_revoked_client_are_refused_and_end<B: Bac
         assert_eq!(store.commit(late, None).await.unwrap(), Committed::LostRace);
     }
     assert!(store.session(of_test.id()).await.unwrap().is_some());
-    // Ended a batch at a time.
+    // Ended one batch at a time.
     assert_eq!(store.sessions_of_revoked(1).await.unwrap().len(), 1);
     let ending = store.sessions_of_revoked(10).await.unwrap();
     let mut ids = Vec::new();

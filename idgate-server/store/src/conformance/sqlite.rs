@@ -1,4 +1,4 @@
-//! The store in SQLite conforms.
+//! Runs the cases on SQLite.
 
 use std::path::Path;
 

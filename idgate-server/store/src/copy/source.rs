@@ -1,5 +1,5 @@
-//! Rows of a data directory, as JSON that PostgreSQL takes apart by the types of its columns: what is
-//! binary is in hex behind `\x`.
+//! Reads rows of a data directory as JSON, which PostgreSQL parses by the types of its columns.
+//! Binary values are hex after `\x`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,15 +10,16 @@ use rusqlite::types::ValueRef;
 use super::super::types::StoreError;
 use crate::copied_tables::{Batch, Table};
 
-/// Rows in one statement.
+/// Rows per statement.
 const ROWS: usize = 500;
-/// Of JSON in one statement: a logo or a list of revoked certificates may be large.
+/// JSON bytes per statement: a logo or a list of revoked certificates can be large.
 const BYTES: usize = 1 << 20;
 
-/// A name that a client gave could have a NUL once, which PostgreSQL has no text for: it is left out.
+/// Older versions accepted NUL in a client's name for a key. PostgreSQL text cannot hold NUL, so
+/// the copy leaves it out.
 const ONCE_WITH_NUL: (&str, &str) = ("api_keys", "name");
 
-/// Hands all rows of a table to `take`, in batches; says how many there are.
+/// Passes all rows of a table to `take`, in batches. Returns how many there are.
 pub(crate) fn each_batch(
     on: &Connection,
     table: &Table,
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn many_rows_and_large_ones_are_given_in_parts() {
+    fn many_or_large_rows_are_read_in_batches() {
         let many = vec!["(1, 2)"; ROWS + 1].join(",");
         let rows: Vec<usize> = rows_of(&many).unwrap().iter().map(|batch| batch.rows).collect();
         assert_eq!(rows, [ROWS, 1]);
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_key_is_given_without_its_nul() {
+    fn a_key_name_is_read_without_its_nul() {
         let keys = table("api_keys", "id", "id, name");
         let batches = rows_in(&keys, "('key_1', CAST(x'610062' AS TEXT))").unwrap();
         assert_eq!(batches.first().unwrap().json, r#"[{"id":"key_1","name":"ab"}]"#);
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_idgate_never_writes_is_refused() {
+    fn values_that_idgate_never_writes_are_rejected() {
         for strange in ["(1.5, 1)", "(1, CAST(x'ff' AS TEXT))", "(1, CAST(x'6100' AS TEXT))"] {
             assert!(matches!(rows_of(strange), Err(StoreError::Damaged(_))), "{strange}");
         }

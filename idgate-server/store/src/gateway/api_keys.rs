@@ -16,15 +16,16 @@ const LIST: List = List("cursor api-keys");
 
 /// Authentication.
 impl Store {
-    /// Checks key, client, expiry and mode in one indexed read; nothing is cached, so a revocation
-    /// counts at once. `digest` is the SHA-256 of the key.
+    /// Checks key, client, expiry and mode in one indexed read. Nothing is cached, so a revocation
+    /// takes effect immediately. `digest` is the SHA-256 of the key.
     pub fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>> {
         let found = self.owner(digest, None, now);
         Box::pin(async move { Ok(found.await?.map(|(caller, _)| caller)) })
     }
 
-    /// The same, and the caller's session of that id, read as [`Store::callers_session`] does. Both are of one moment. An
-    /// error of the session does not make the key a bad one: it is in the second value.
+    /// Like [`Store::authenticate`], with the caller's session of that id, read as
+    /// [`Store::callers_session`] does. Both come from one snapshot. If the session cannot be read,
+    /// the key is still good: the error is in the second value.
     pub fn authenticate_for(
         &self,
         digest: &[u8; 32],
@@ -51,8 +52,8 @@ impl Store {
         }
     }
 
-    /// The id of the admin token with this digest unless it is revoked: one indexed read, nothing
-    /// cached.
+    /// The id of the admin token with this digest unless it is revoked. One indexed read; nothing
+    /// is cached.
     pub fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {
         match &self.engine {
             Engine::Sqlite(store) => store.admin(digest),
@@ -62,7 +63,8 @@ impl Store {
         }
     }
 
-    /// The origins of a client's own pages, in alphabetical order: one indexed read, nothing cached.
+    /// The origins of a client's own pages, in alphabetical order. One indexed read; nothing is
+    /// cached.
     pub fn origins(&self, client_id: &TenantId) -> Read<'_, Vec<String>> {
         let read = self.read(LaneKey::of(client_id), client_id.clone(), |client_id, db, _| {
             Box::pin(keys::origins(db, client_id.as_str()))
@@ -73,8 +75,8 @@ impl Store {
 
 /// The keys of a client.
 impl Store {
-    /// The keys of this client and mode that live, newest first, then the newest of those that were
-    /// revoked or expired: at most 200, but all that live. `last_used_at` is exact.
+    /// The active keys of this client and mode, newest first, then the newest of those that were
+    /// revoked or expired. At most 200, unless more are active. `last_used_at` is exact.
     pub fn api_keys(&self, caller: &Caller, now: UnixMillis) -> Read<'_, Vec<ApiKeyRecord>> {
         let with = (caller.clone(), now);
         self.read_long(LaneKey::of(&caller.client_id), with, |(caller, now), db, env| {
@@ -85,8 +87,8 @@ impl Store {
         })
     }
 
-    /// At most `limit` keys of this client and mode, newest first, from `cursor` on, whatever
-    /// became of them.
+    /// At most `limit` keys of this client and mode, newest first, from `cursor` on, including
+    /// revoked and expired ones.
     pub fn api_key_page(
         &self,
         caller: &Caller,
@@ -129,7 +131,7 @@ impl Store {
         )
     }
 
-    /// Stops a key at once; doing it again changes nothing.
+    /// Revokes a key immediately. Repeating it changes nothing.
     pub fn revoke_api_key(
         &self,
         caller: &Caller,
@@ -148,7 +150,7 @@ impl Store {
         )
     }
 
-    /// Gives a key another value; the old one dies in the same transaction.
+    /// Gives a key a new value. The old value stops working in the same transaction.
     pub fn rotate_api_key(
         &self,
         caller: &Caller,
@@ -177,14 +179,15 @@ impl Store {
         })
     }
 
-    /// Removes keys that were revoked or expired at or before `before`, at most `limit`.
+    /// Removes at most `limit` keys that were revoked or expired at or before `before`.
     pub fn remove_ended_keys(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
         self.write(LaneKey::GATEWAY, (before, limit), |(before, limit), db, _| {
             Box::pin(api_keys::remove_ended(db, *before, *limit))
         })
     }
 
-    /// Notes a key that is about to be good, so that its first request does not wait among strangers.
+    /// Notes a key that is about to become active, so that its first request does not wait in the
+    /// lane for unknown keys.
     fn know_key(&self, caller: &Caller, value: &KeyValue) {
         if let Engine::Sqlite(store) = &self.engine {
             store.know_key(value.digest(), caller.client_id.as_str());

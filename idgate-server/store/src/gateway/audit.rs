@@ -34,8 +34,8 @@ impl Store {
         })
     }
 
-    /// Chains, at most `limit`, that begin with an entry from before `before`, in the order of their
-    /// names, from the one that follows `last` on.
+    /// At most `limit` chains whose first entry is older than `before`, in the order of their
+    /// names, after `last`.
     pub fn old_chains(
         &self,
         last: String,
@@ -47,8 +47,8 @@ impl Store {
         })
     }
 
-    /// Removes at most `limit` entries of a chain from before `before`, from its beginning, behind a
-    /// signed record; says how many.
+    /// Removes at most `limit` entries older than `before` from the beginning of a chain, and
+    /// stores a signed record of it. Returns how many were removed.
     pub fn remove_old_entries(
         &self,
         client_id: String,
@@ -62,12 +62,13 @@ impl Store {
         })
     }
 
-    /// When the latest entry of all chains was made.
+    /// The time of the latest entry in all chains.
     pub fn newest_audit_entry(&self) -> Read<'_, Option<UnixMillis>> {
         self.read_long(LaneKey::GATEWAY, (), |(), db, _| Box::pin(removal::newest(db)))
     }
 
-    /// Notes that ages cannot be trusted, because the clock was set. `since` is the time that it then showed.
+    /// Notes that the ages of entries cannot be trusted because the clock was set. `since` is the
+    /// time that it then showed.
     pub fn hold_removals(&self, since: UnixMillis) -> Write<'_, ()> {
         self.write(LaneKey::GATEWAY, since, |since, db, _| Box::pin(removal::hold(db, *since)))
     }
@@ -77,8 +78,8 @@ impl Store {
         self.read(LaneKey::GATEWAY, (), |(), db, _| Box::pin(removal::held_since(db)))
     }
 
-    /// Signs checkpoints of the chains, at most `limit`, that have had entries without one since
-    /// `before` or longer.
+    /// Signs checkpoints for at most `limit` chains whose oldest unsigned entry is from `before` or
+    /// earlier.
     pub fn sign_checkpoints(
         &self,
         before: UnixMillis,
@@ -90,14 +91,14 @@ impl Store {
         })
     }
 
-    /// At most `limit` checkpoints that the checkpoint file does not have yet.
+    /// At most `limit` checkpoints that are not in the checkpoint file yet.
     pub fn unwritten_checkpoints(&self, limit: usize) -> Read<'_, Vec<UnwrittenCheckpoint>> {
         self.read_long(LaneKey::GATEWAY, limit, |limit, db, _| {
             Box::pin(checkpoints::unwritten(db, *limit))
         })
     }
 
-    /// Notes that the checkpoint file has these on disk.
+    /// Notes that the checkpoint file has these checkpoints on disk.
     pub fn checkpoints_written(&self, written: Vec<UnwrittenCheckpoint>) -> Write<'_, ()> {
         self.write(LaneKey::GATEWAY, written, |written, db, _| {
             Box::pin(checkpoints::mark_written(db, written))

@@ -1,4 +1,4 @@
-//! Where clients are notified.
+//! Webhook endpoints of clients.
 
 use idgate_core::UnixMillis;
 use idgate_core::shell::webhook::SigningSecret;
@@ -13,7 +13,7 @@ use crate::types::{
 };
 use crate::webhook_endpoints::{put, read, set_event, target};
 
-/// Endpoints.
+/// Webhook endpoints.
 impl Store {
     /// The endpoint of this caller and mode.
     pub fn webhook_endpoint(&self, caller: &Caller) -> Read<'_, Option<EndpointRecord>> {
@@ -22,8 +22,8 @@ impl Store {
         })
     }
 
-    /// The endpoint of this caller with the secrets that sign at `now`, and the operators' verdict on its host; `None`: it
-    /// has no endpoint.
+    /// The endpoint of this caller with the secrets that sign at `now`, and the operators' verdict
+    /// on its host. `None`: the caller has no endpoint.
     pub fn webhook_target(
         &self,
         caller: &Caller,
@@ -35,8 +35,8 @@ impl Store {
         })
     }
 
-    /// Puts `wish` in force and records it; the endpoint as it then is, and the secret in force.
-    /// `None`: the caller's key is not in force any more; nothing is stored.
+    /// Stores and records the endpoint in `wish`. Returns the endpoint and the secret in force.
+    /// `None`: the caller's key is no longer active, and nothing was stored.
     pub fn put_webhook_endpoint(
         &self,
         caller: &Caller,
@@ -54,8 +54,9 @@ impl Store {
         })
     }
 
-    /// Removes the caller's endpoint with its secrets, and records it. Waiting notifications become dead letters. The
-    /// removed secret never signs again: `fresh` is in force once the client names an endpoint without a secret.
+    /// Removes the caller's endpoint with its secrets, and records it. Waiting notifications become
+    /// dead letters. The removed secret never signs again: `fresh` applies when the client later
+    /// sets an endpoint without a secret.
     pub fn remove_webhook_endpoint(
         &self,
         caller: &Caller,

@@ -10,8 +10,8 @@ use crate::types::{Caller, EventPage, Read};
 
 /// Status streams.
 impl Store {
-    /// At most `limit` events of this caller's session that come after the event `after`. `None`:
-    /// there is no such session.
+    /// At most `limit` events of this caller's session after the event `after`. `None`: the session
+    /// does not exist.
     pub fn events(
         &self,
         caller: &Caller,
@@ -27,8 +27,8 @@ impl Store {
         self.env.fault.read(read)
     }
 
-    /// Tells of changes of a session from now on: after each commit of this process, and soon after
-    /// those of other gateways that share the store.
+    /// Watches a session from now on. It signals after each commit of this process, and soon after
+    /// commits of other gateways that share the store.
     pub fn watch(&self, id: &SessionId) -> Watch {
         self.env.changes.watch(id)
     }

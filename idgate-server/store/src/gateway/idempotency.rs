@@ -1,4 +1,5 @@
-//! Answers under an `Idempotency-Key`. Each is stored with its session, goes with it, and lasts 24 hours at most.
+//! Answers under an `Idempotency-Key`. Each answer is stored with its session, removed with it, and
+//! kept for 24 hours at most.
 
 use idgate_core::{Transition, UnixMillis};
 
@@ -25,8 +26,8 @@ impl Store {
         })
     }
 
-    /// Inserts a new session, as [`Store::create_session`] does, with its answer. When the
-    /// key was used before, however recently, nothing is stored and the earlier answer comes back.
+    /// Inserts a new session with its answer, as [`Store::create_session`] does. If the key was
+    /// used before, however recently, nothing is stored and the earlier answer is returned.
     pub fn create_session_once(
         &self,
         caller: &Caller,
@@ -46,7 +47,7 @@ impl Store {
         })
     }
 
-    /// Removes answers that are too old, at most `limit`, and says how many.
+    /// Removes at most `limit` answers that are too old. Returns how many.
     pub fn forget_answers(&self, now: UnixMillis, limit: usize) -> Write<'_, usize> {
         self.erase((now, limit), |(now, limit), db, _| Box::pin(forget(db, *now, *limit)))
     }

@@ -1,5 +1,5 @@
-//! Trust, signing keys and certificates in force, which every request needs: the value in the cache, once its number is
-//! known to be the latest.
+//! Trust, signing keys and certificates in force, which every request needs. The cached value is
+//! used once its number is known to be the latest.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ use crate::version_numbers::Numbers;
 use crate::{certificates, gateway_keys};
 use idgate_base::clock::Moment;
 
-/// Trust, keys and certificates. Each is the same `Arc` while nothing changed.
+/// Trust, keys and certificates. Each is the same `Arc` as long as nothing changes.
 impl Store {
-    /// All three, each in a state of `since` or later, so that a change is in force with the next request.
+    /// All three, each as of `since` or later, so that a change takes effect with the next request.
     pub fn in_force(&self, since: Moment) -> Read<'_, InForce> {
         let numbers = self.numbers(since);
         Box::pin(async move {
@@ -47,20 +47,20 @@ impl Store {
         Box::pin(async move { self.gateway_keys_of(numbers.await?).await })
     }
 
-    /// The certificates that may sign, of the gateway and of its clients.
+    /// The certificates that may sign, those of the gateway and of its clients.
     pub fn certificates(&self) -> Read<'_, Arc<Certificates>> {
         let numbers = self.numbers(Moment::now());
         Box::pin(async move { self.certificates_of(numbers.await?).await })
     }
 
-    /// Erases certificates that were replaced so long ago that no session can name them, and their
-    /// private keys, from every file. Says how many certificates those were.
+    /// Erases certificates that were replaced so long ago that no session can name them, with their
+    /// private keys, from every file. Returns how many certificates were erased.
     pub fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize> {
         self.erase_soon(now, |now, db, _| Box::pin(certificates::forget(db, *now)))
     }
 
-    /// Erases the private halves of retired signing keys whose last session is over at `now`, and says
-    /// how many there were.
+    /// Erases the private keys of retired signing keys whose last session has ended at `now`.
+    /// Returns how many were erased.
     pub fn erase_signers(&self, now: UnixMillis) -> Write<'_, usize> {
         self.erase_soon(now, |now, db, _| Box::pin(gateway_keys::wipe(db, *now)))
     }
@@ -96,7 +96,7 @@ impl Store {
         })
     }
 
-    /// The value in the cache, if its number is `wanted` or a later one. Otherwise `load` reads it.
+    /// The cached value if its number is `wanted` or later. Otherwise `load` reads it.
     fn current<T: Numbered + Send + Sync + 'static>(
         &self,
         cache: &Cache<T>,
@@ -109,7 +109,7 @@ impl Store {
         }
     }
 
-    /// The numbers as they were at `since` or later.
+    /// The numbers as of `since` or later.
     fn numbers(&self, since: Moment) -> Read<'_, Numbers> {
         let cache = &self.env.in_force;
         match cache.noted.since(since) {
@@ -123,7 +123,7 @@ impl Store {
         }
     }
 
-    /// A read for all who ask before it begins.
+    /// One read, shared by all requests that ask before it begins.
     fn share<T: Clone + Send + 'static>(
         &self,
         reads: &Arc<SharedReads<T>>,
@@ -137,8 +137,8 @@ impl Store {
     }
 }
 
-/// The value in the cache, if it is the latest of this moment. Otherwise `load` reads it. The number is read again,
-/// because a request that joined later may know of a later one.
+/// The cached value if it is the latest at this moment. Otherwise `load` reads it. The number is
+/// read again, because a request that joined later may know a later one.
 async fn latest<T: Numbered>(
     db: &Db<'_>,
     cache: &Cache<T>,
@@ -158,7 +158,7 @@ mod tests {
     use idgate_base::clock::Moment;
 
     #[tokio::test]
-    async fn what_comes_with_a_key_or_a_session_serves_its_request() {
+    async fn numbers_read_with_a_key_or_a_session_serve_its_request() {
         if !PostgresDatabase::is_there() {
             return;
         }
@@ -172,7 +172,7 @@ mod tests {
         let found = store.authenticate_for(&digest, session.id(), NOW).await.unwrap();
         assert!(is_known(found.unwrap().0.since));
         let before = Moment::now();
-        assert!(!is_known(before), "what was read before does not serve it");
+        assert!(!is_known(before), "an earlier read does not serve it");
         assert!(store.session(session.id()).await.unwrap().is_some());
         assert!(is_known(before));
     }

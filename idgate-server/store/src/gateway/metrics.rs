@@ -1,4 +1,4 @@
-//! Metrics: sums by the hour, which are written with the sessions that they count.
+//! Metrics: hourly sums, written together with the sessions that they count.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use idgate_base::telemetry::{Gauges, Telemetry};
 
 /// Measurements.
 impl Store {
-    /// Sums up the running hour and the `window_hours` before it: nothing that settled in the
-    /// window is left out.
+    /// Sums up the current hour and the `window_hours` before it, including everything that settled
+    /// in the window.
     pub fn metrics_summary(&self, window_hours: u64, now: UnixMillis) -> Read<'_, MetricsSummary> {
         let last = hour_of(now);
         let with = (last.saturating_sub(number(window_hours)), last);
@@ -24,7 +24,7 @@ impl Store {
         self.env.fault.sum(sum)
     }
 
-    /// The gauges of the database at this moment.
+    /// The gauges of the database now.
     pub fn gauges(&self, now: UnixMillis) -> Read<'_, Gauges> {
         match &self.engine {
             Engine::Sqlite(store) => store.gauges(now),

@@ -1,5 +1,5 @@
-//! The store of a running gateway: narrow use cases, each atomic. Ids and times come from the caller, and no use case
-//! assumes that the gateway is the only one.
+//! The store of a running gateway: narrow use cases, each atomic. Ids and times come from the
+//! caller. No use case assumes that this gateway is the only one.
 
 mod api_keys;
 mod audit;
@@ -39,25 +39,26 @@ pub struct Store {
     engine: Engine,
 }
 
-/// The database that keeps it.
+/// The database behind the store.
 #[allow(clippy::large_enum_variant, reason = "there is one of them in a process")]
 enum Engine {
     Sqlite(SqliteStore),
     Postgres(PostgresStore),
 }
 
-/// A use case that gives rows behind a position, and the position of the last if there are more.
+/// A use case that returns the rows after a position, and the position of the last one if there are
+/// more.
 type PageCase<A, T> =
     for<'a> fn(&'a (A, i64), &'a Db<'a>, &'a Env) -> Boxed<'a, (Vec<T>, Option<i64>)>;
 
 /// Opening.
 impl Store {
-    /// Opens the data directory, which is made when there is none, for this process alone. Results
-    /// due at `now` are gone from every file before anything can be read.
+    /// Opens the data directory for this process alone, and creates it if it does not exist.
+    /// Results that have expired at `now` are erased from every file before anything can be read.
     ///
     /// # Errors
-    /// It cannot be used, another server uses it, or the key is not its key; the text says what to
-    /// do.
+    /// The directory cannot be used, another server uses it, or the key is not its key. The text
+    /// says what to do.
     pub fn open(
         dir: &Path,
         options: StoreOptions<'_>,
@@ -66,12 +67,12 @@ impl Store {
         SqliteStore::open(dir, options, now).map(Self::from)
     }
 
-    /// Connects to a database that other nodes may use, too. Results that are due are gone before anything can be
-    /// read.
+    /// Connects to a database that other nodes may use as well. Expired results are erased before
+    /// anything can be read.
     ///
     /// # Errors
-    /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
-    /// says what to do.
+    /// The database cannot be reached or used, its schema has another version, or the key is not
+    /// its key. The text says what to do.
     pub fn connect(options: PostgresOptions<'_>, now: UnixMillis) -> Result<Self, StoreError> {
         PostgresStore::open(options, now).map(Self::from)
     }
@@ -91,7 +92,8 @@ impl From<PostgresStore> for Store {
 
 /// Gateways that share a database.
 impl Store {
-    /// Whether this gateway is the one that does what `duty` names; if so, no other is for so long.
+    /// Whether this gateway holds the lease for `duty`. If so, no other gateway holds it for the
+    /// time `lasting`.
     pub fn leads(&self, duty: &'static str, lasting: Duration) -> Read<'_, bool> {
         match &self.engine {
             Engine::Sqlite(_) => Box::pin(async { Ok(true) }),
@@ -107,8 +109,8 @@ impl Store {
         }
     }
 
-    /// When this gateway came to others that share the store: what they granted before, it does not know.
-    /// The beginning of time, when there were none.
+    /// When this gateway joined others on the store: it does not know what they granted before. The
+    /// beginning of time if there were no others.
     pub fn joined(&self) -> UnixMillis {
         match &self.engine {
             Engine::Sqlite(_) => UnixMillis(0),
@@ -116,9 +118,9 @@ impl Store {
         }
     }
 
-    /// Charges a request of a wallet, or of a browser, to its session where several gateways have to
-    /// count together; when it is one too many, says how many milliseconds it is too early. A gateway
-    /// that is alone counts by itself.
+    /// Charges a request of a wallet or a browser to its session's rate limit, if several gateways
+    /// share the store. A request over the limit gets the number of milliseconds that it is too
+    /// early. A single gateway counts in memory.
     pub fn charge_session(&self, id: &SessionId, rate: SessionRate) -> Write<'_, Option<u64>> {
         match &self.engine {
             Engine::Postgres(store) if self.nodes() > 1 => store.charge_session(id, rate),
@@ -126,7 +128,7 @@ impl Store {
         }
     }
 
-    /// Why a gateway with the instance keys of this one could not start now; `None`: it could.
+    /// Why a gateway with this one's instance keys could not start now. `None`: it could.
     pub fn next_start(&self) -> Read<'_, Option<String>> {
         match &self.engine {
             Engine::Sqlite(store) => store.next_start(),
@@ -134,7 +136,8 @@ impl Store {
         }
     }
 
-    /// Whether something can be stored: it was within the last second, or is now.
+    /// Whether the store can write: either something was written within the last second, or this
+    /// call writes.
     pub fn probe(&self) -> Write<'_, ()> {
         match &self.engine {
             Engine::Sqlite(store) => store.probe(),
@@ -143,7 +146,8 @@ impl Store {
     }
 }
 
-/// The ways of a use case to its database. Its arguments are given by value, because it works on another thread.
+/// Runs use cases on the database. Arguments are passed by value, because the use case works on
+/// another thread.
 impl Store {
     /// One statement that reads.
     fn read<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Read<'static, T>
@@ -157,7 +161,8 @@ impl Store {
         }
     }
 
-    /// The same for a read that may take long. It waits behind other long ones, and quick reads do not wait for it.
+    /// Like `read`, for reads that may take long. They wait in a queue of their own, and quick
+    /// reads do not wait for them.
     fn read_long<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Read<'static, T>
     where
         A: Send + Sync + 'static,
@@ -169,7 +174,7 @@ impl Store {
         }
     }
 
-    /// The same for several statements that see one moment.
+    /// Like `read`, for several statements that need one snapshot.
     fn look<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Read<'static, T>
     where
         A: Send + Sync + 'static,
@@ -181,7 +186,7 @@ impl Store {
         }
     }
 
-    /// A page of a caller's list behind `cursor`, and the cursor behind that page.
+    /// A page of a caller's list after `cursor`, and the cursor after that page.
     fn list_page<A, T>(
         &self,
         list: List,
@@ -198,7 +203,7 @@ impl Store {
         list.page(&self.env.sealer, caller.client_id.as_str(), (cursor, now), read)
     }
 
-    /// One statement that writes. It is executed although the caller may no longer wait.
+    /// One statement that writes. It runs even if the caller stops waiting.
     fn write<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Write<'static, T>
     where
         A: Send + Sync + 'static,
@@ -210,7 +215,7 @@ impl Store {
         }
     }
 
-    /// The same for a statement that erases. SQLite executes it on a full disk, too.
+    /// Like `write`, for a statement that erases. SQLite runs it on a full disk as well.
     fn erase<A, T>(&self, with: A, work: UseCase<A, T>) -> Write<'static, T>
     where
         A: Send + Sync + 'static,
@@ -222,7 +227,7 @@ impl Store {
         }
     }
 
-    /// The same for rows whose bytes must leave every file; says how many rows there were.
+    /// Like `erase`, for rows whose bytes must leave every file. Returns how many rows there were.
     fn erase_soon<A>(&self, with: A, work: UseCase<A, usize>) -> Write<'static, usize>
     where
         A: Send + Sync + 'static,
@@ -245,7 +250,7 @@ impl Store {
         }
     }
 
-    /// The same for one that reads or writes the ends of chains of the audit log.
+    /// Like `change`, for a transaction that reads or writes the heads of audit chains.
     fn change_chains<A, T>(&self, with: A, work: UseCase<A, T>) -> Write<'static, T>
     where
         A: Send + Sync + 'static,
@@ -257,7 +262,8 @@ impl Store {
         }
     }
 
-    /// A change that a caller makes, at the end of its chain of the audit log, with the entry that records it.
+    /// A change by a caller, which holds the head of its audit chain and appends the entry that
+    /// records the change.
     fn record<A, T>(
         &self,
         caller: &Caller,
@@ -274,7 +280,7 @@ impl Store {
         }
     }
 
-    /// The same. Where a COMMIT was not answered, `stored` finds out whether it succeeded.
+    /// Like `record`. If a COMMIT was not acknowledged, `stored` finds out whether it succeeded.
     fn record_surely<A, T>(
         &self,
         caller: &Caller,
@@ -292,11 +298,11 @@ impl Store {
         }
     }
 
-    /// The lane of reads that come with this handle of a session.
+    /// The lane for reads by this handle of a session.
     fn lane_of(&self, handle: impl Hash) -> LaneKey {
         match &self.engine {
             Engine::Sqlite(store) => store.known_sessions.lane(handle),
-            // Its server takes turns by connections.
+            // PostgreSQL takes turns per connection.
             Engine::Postgres(_) => LaneKey::GATEWAY,
         }
     }
@@ -305,7 +311,7 @@ impl Store {
 #[cfg(any(test, feature = "fixtures"))]
 #[allow(clippy::panic)]
 impl Store {
-    /// From now on.
+    /// Applies from now on.
     pub fn set_mood(&self, mood: Mood) {
         self.env.fault.set(mood);
     }

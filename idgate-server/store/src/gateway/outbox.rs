@@ -1,5 +1,5 @@
-//! Notifications that wait to be sent. The clock of leases decides when a lease ends. Callers say how long it takes,
-//! by two times of their own: only their difference counts.
+//! Notifications that wait to be sent. The lease clock decides when a lease ends. Callers give the
+//! length of a lease by two times of their own clock, of which only the difference counts.
 
 use std::sync::Arc;
 
@@ -21,33 +21,34 @@ const PENDING: List = List("cursor webhook-pending");
 
 /// Notifications.
 impl Store {
-    /// Rings after a commit that left something to send. Commands of operators run in other processes and do not ring.
+    /// Rings after a commit that queued something to send. Operators' commands run in other
+    /// processes and do not ring it.
     pub fn outbox_bell(&self) -> Arc<Notify> {
         self.env.outbox_bell.clone()
     }
 
-    /// Makes everything due that a process had leased when it died. For the start, when no other
-    /// process can be at it.
+    /// Makes every notification due that a process had leased when it died. For the start, before
+    /// any other process can be sending.
     pub fn release_leases(&self, now: UnixMillis) -> Write<'_, usize> {
         self.write(LaneKey::GATEWAY, now, |now, db, env| Box::pin(queue::release(db, env, *now)))
     }
 
-    /// Clients with notifications that are due at `now` and may be sent or given up; oldest first.
+    /// Clients with notifications that are due at `now` and may be sent or given up, oldest first.
     pub fn due_lanes(&self, now: UnixMillis) -> Read<'_, Vec<Lane>> {
         self.read_long(LaneKey::GATEWAY, now, |now, db, env| {
             Box::pin(queue::due_lanes(db, env, *now))
         })
     }
 
-    /// Leases notifications until `lease_until`, oldest first. Host and client are looked at in the
-    /// same transaction: a notification that may not be sent is held or given up instead.
+    /// Leases notifications until `lease_until`, oldest first. The same transaction checks host and
+    /// client: a notification that may not be sent is held or given up instead.
     pub fn lease(
         &self,
         mut wanted: Vec<Wanted>,
         now: UnixMillis,
         lease_until: UnixMillis,
     ) -> Write<'_, Vec<Leased>> {
-        // As every node asks for them: none waits for a lane that waits for another's.
+        // Every node locks in this order, so no two nodes wait for each other's lanes.
         wanted.sort_by(|one, other| one.client_id.cmp(&other.client_id));
         let with = (wanted, now, lease_until);
         self.change(LaneKey::GATEWAY, with, |(wanted, now, until), db, env| {
@@ -55,8 +56,8 @@ impl Store {
         })
     }
 
-    /// Ends a lease with the result of the attempt. `false`: the lease was lost, or the notification
-    /// is gone; nothing changed.
+    /// Ends a lease with the result of the attempt. `false`: the lease was lost or the notification
+    /// is gone, and nothing changed.
     pub fn end_lease(
         &self,
         seq: i64,
@@ -70,8 +71,8 @@ impl Store {
         })
     }
 
-    /// Gives up notifications that have waited for a review of their host since `before` or longer, at most `limit`; says
-    /// how many.
+    /// Gives up at most `limit` notifications that have waited for a review of their host since
+    /// `before` or longer. Returns how many.
     pub fn give_up_unreviewed(
         &self,
         before: UnixMillis,
@@ -84,7 +85,7 @@ impl Store {
         })
     }
 
-    /// Removes dead letters from before `before`, at most `limit`; says how many.
+    /// Removes at most `limit` dead letters older than `before`. Returns how many.
     pub fn remove_dead_letters(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
         self.write(LaneKey::GATEWAY, (before, limit), |(before, limit), db, _| {
             Box::pin(dead_letters::remove(db, *before, *limit))
@@ -115,8 +116,8 @@ impl Store {
         })
     }
 
-    /// At most `limit` notifications of this caller and mode that wait to be sent, newest first, from
-    /// `cursor` on.
+    /// At most `limit` waiting notifications of this caller and mode, newest first, from `cursor`
+    /// on.
     pub fn pending_notifications(
         &self,
         caller: &Caller,
@@ -143,8 +144,8 @@ impl Store {
         })
     }
 
-    /// Asks for one attempt to deliver a dead letter of this caller; `None`: there is none of that
-    /// id.
+    /// Requests one attempt to deliver a dead letter of this caller. `None`: no dead letter has
+    /// that id.
     pub fn replay_dead_letter(
         &self,
         caller: &Caller,
@@ -157,7 +158,7 @@ impl Store {
                 let whose = Some((caller.client_id.as_str(), caller.livemode));
                 let due_at = env.lease_now(db, *now).await?;
                 let replayed = dead_letters::replay(db, id, whose, due_at).await?;
-                // Committed already, unless it is in a group of SQLite's writer.
+                // On PostgreSQL this is committed; SQLite's writer may still hold it in a group.
                 if let Db::Client(_) = db {
                     env.outbox_bell.notify_one();
                 }

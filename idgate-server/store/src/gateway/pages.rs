@@ -32,16 +32,18 @@ impl Store {
         })
     }
 
-    /// Gives it to the browser that shows what has the digest `browser`, unless it is another one's:
-    /// of any number of browsers exactly one gets it. `false`: it is another one's, or gone.
+    /// Binds the page to the browser whose cookie has the digest `browser`, unless another browser
+    /// has it. Of any number of browsers exactly one gets it. `false`: another browser has it, or
+    /// the page is gone.
     pub fn take_page(&self, digest: &[u8; 32], browser: [u8; 32]) -> Write<'_, bool> {
         self.write(LaneKey::of(digest), (*digest, browser), |(digest, browser), db, _| {
             Box::pin(pages::take(db, digest, browser))
         })
     }
 
-    /// Gives it to the phone that shows what has the digest `phone`, unless it moved since `moves` was read, no
-    /// browser has it, or its session takes no answer: of any number of phones exactly one gets it. `false`: it stays.
+    /// Hands the page over to the phone whose cookie has the digest `phone`, unless it moved since
+    /// `moves` was read, no browser has it, or its session no longer takes an answer. Of any number
+    /// of phones exactly one gets it. `false`: the page did not move.
     pub fn hand_over_page(
         &self,
         digest: &[u8; 32],
@@ -53,8 +55,8 @@ impl Store {
         })
     }
 
-    /// Takes it back from a phone, unless it moved since `moves` was read, has the note `unless`, or its session takes
-    /// no answer. `false`: it stays.
+    /// Takes the page back from a phone, unless it moved since `moves` was read, has the note
+    /// `unless`, or its session no longer takes an answer. `false`: the page did not move.
     pub fn bring_page_back(
         &self,
         digest: &[u8; 32],
@@ -70,14 +72,14 @@ impl Store {
         )
     }
 
-    /// Remembers `note`, which has no spaces, once. A page has room for some dozens.
+    /// Stores `note`, which has no spaces, once. A page has room for a few dozen notes.
     pub fn note_on_page(&self, digest: &[u8; 32], note: &str) -> Write<'_, ()> {
         self.write(LaneKey::of(digest), (*digest, note.to_owned()), |(digest, note), db, _| {
             Box::pin(pages::note(db, digest, note))
         })
     }
 
-    /// How a client is shown to people.
+    /// The name, logo and links that people see of a client.
     pub fn face(&self, client_id: &TenantId) -> Read<'_, Option<Face>> {
         let read = self.read(LaneKey::of(client_id), client_id.clone(), |client_id, db, _| {
             Box::pin(pages::face(db, client_id.as_str()))
@@ -85,7 +87,7 @@ impl Store {
         self.env.fault.read(read)
     }
 
-    /// Its logo, if it has one.
+    /// The logo of a client, if it has one.
     pub fn logo(&self, client_id: &TenantId) -> Read<'_, Option<Picture>> {
         let read = self.read(LaneKey::of(client_id), client_id.clone(), |client_id, db, _| {
             Box::pin(pages::logo(db, client_id.as_str()))

@@ -1,4 +1,5 @@
-//! Why answers were refused: with the session, sealed, and gone with it; 24 hours at most.
+//! Reports on rejected answers: sealed, stored and removed with the session, and kept for 24 hours
+//! at most.
 
 use idgate_core::{SessionId, Transition, UnixMillis};
 
@@ -8,10 +9,10 @@ use crate::prepared_session::Prepared;
 use crate::reports;
 use crate::types::{Caller, Committed, Read, Write};
 
-/// Reports on refused answers.
+/// Reports on rejected answers.
 impl Store {
-    /// Stores a refusal as [`Store::commit`] does, and in the same commit `report`, which
-    /// says what was checked.
+    /// Stores a rejection as [`Store::commit`] does, and in the same commit `report`, which lists
+    /// the checks.
     pub fn commit_refused(
         &self,
         transition: Transition,
@@ -23,7 +24,7 @@ impl Store {
         self.commit_prepared(lane, prepared.and_then(|it| it.with_report(sealer, &report)))
     }
 
-    /// The report on a session of this caller and mode; `None`: there is none, or it is too old.
+    /// The report on a session of this caller and mode. `None`: there is none, or it is too old.
     pub fn report(
         &self,
         caller: &Caller,
@@ -39,7 +40,7 @@ impl Store {
         })
     }
 
-    /// Removes reports that are too old, at most `limit`, and says how many.
+    /// Removes at most `limit` reports that are too old. Returns how many.
     pub fn forget_reports(&self, now: UnixMillis, limit: usize) -> Write<'_, usize> {
         self.erase((now, limit), |(now, limit), db, _| Box::pin(reports::forget(db, *now, *limit)))
     }

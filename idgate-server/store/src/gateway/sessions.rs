@@ -1,5 +1,5 @@
-//! Sessions and their results. Each database has its own way: claims are
-//! in a second file or in a ring of tables, and settlements are committed in groups.
+//! Sessions and their results. The databases differ here: claims are in a second file or in a ring
+//! of tables, and settlements are committed in groups.
 
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use crate::sessions::{self, By};
 use crate::types::{Beside, Caller, Committed, Made, Once, Read, StoreError, Write};
 use idgate_base::spans::Parent;
 
-/// How long the gateway that does a duty of all of them has it: so late another one takes over.
+/// How long a gateway keeps a duty that only one gateway does at a time. Another one takes over
+/// after that.
 const LEASE: Duration = Duration::from_secs(2);
 
 /// Sessions of clients and of wallets.
@@ -25,7 +26,7 @@ impl Store {
         self.create_session_with(caller, transition, Beside::default())
     }
 
-    /// The same, and more with it.
+    /// Like [`Store::create_session`], with more in the same transaction.
     pub fn create_session_with(
         &self,
         caller: &Caller,
@@ -44,7 +45,8 @@ impl Store {
         })
     }
 
-    /// Stores a new session. It is sealed on the thread of the request, with its page and its answer.
+    /// Stores a new session. The session, its page and its answer are sealed on the request's
+    /// thread.
     pub(super) fn create(
         &self,
         caller: &Caller,
@@ -64,9 +66,10 @@ impl Store {
         }
     }
 
-    /// Stores a transition where the stored revision is `transition.from`: session, status events
-    /// and, when it verified, the sealed result, in one commit. `processing_us` is the time that
-    /// the verification took, when there was one. Answers to sessions of revoked clients are not stored.
+    /// Stores a transition if the stored revision is `transition.from`: session, status events and,
+    /// for a verified session, the sealed result, in one commit. `processing_us` is the time that
+    /// the verification took, if there was one. Answers to sessions of revoked clients are not
+    /// stored.
     pub fn commit(
         &self,
         transition: Transition,
@@ -77,7 +80,8 @@ impl Store {
         self.commit_prepared(lane, prepared)
     }
 
-    /// The same for a session that the gateway settles by itself. It takes none of the room of the client and its wallets.
+    /// Like [`Store::commit`], for a session that the gateway settles by itself. It uses no queue
+    /// space of the client or its wallets.
     pub fn commit_own(&self, transition: Transition) -> Write<'_, Committed> {
         let prepared = Prepared::new(&self.env.sealer, transition, None);
         self.commit_prepared(LaneKey::GATEWAY, prepared)
@@ -98,12 +102,14 @@ impl Store {
         }
     }
 
-    /// A session for the wallet routes, without its result; one of a revoked client is not there.
+    /// A session for the wallet routes, without its result. Sessions of revoked clients are not
+    /// found.
     pub fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
         self.wallets_session(By::Id, id.as_str())
     }
 
-    /// The same by the id of one of its offers that is not its own, while it is open.
+    /// Like [`Store::session`], by the id of one of the session's offers other than its own id,
+    /// while the session is open.
     pub fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>> {
         self.wallets_session(By::Offer, id.as_str())
     }
@@ -117,14 +123,15 @@ impl Store {
         })
     }
 
-    /// The span that made a session, if that was recorded: later spans of the session belong to it.
+    /// The span that created a session, if it was recorded. Later spans of the session belong to
+    /// it.
     pub fn parent_span(&self, id: &SessionId) -> Read<'_, Option<Parent>> {
         self.read(self.lane_of(id.as_str()), id.clone(), |id, db, _| {
             Box::pin(session_upkeep::parent_span(db, id.as_str()))
         })
     }
 
-    /// A session of this caller and mode, with its result while it may be read at `now`.
+    /// A session of this caller and mode. The result is included while it may be read at `now`.
     pub fn callers_session(
         &self,
         caller: &Caller,
@@ -137,8 +144,9 @@ impl Store {
         })
     }
 
-    /// Whether the result of a session of this caller is gone although its time is not over: the
-    /// database that had it crashed. A store that keeps results as it keeps everything loses none.
+    /// Whether the result of a session of this caller was lost before its time, because the
+    /// database that held it crashed. A store that keeps results like all other data never loses
+    /// any.
     pub fn has_lost_claims(&self, caller: &Caller, id: &SessionId) -> Read<'_, bool> {
         match &self.engine {
             Engine::Sqlite(_) => Box::pin(async { Ok(false) }),
@@ -146,9 +154,10 @@ impl Store {
         }
     }
 
-    /// Removes a session of this caller and everything stored about it but its audit entries. Resolves when no file has
-    /// its row or its claims any more. Where another program reads the files, it resolves without waiting for it, and the
-    /// files are emptied as soon as that program ends. `false`: there is no such session.
+    /// Removes a session of this caller with everything stored about it except its audit entries.
+    /// Resolves when no file contains its row or its claims. If another program is reading the
+    /// files, it resolves without waiting, and the files are emptied when that program ends.
+    /// `false`: the session does not exist.
     pub fn delete_session(
         &self,
         caller: &Caller,
@@ -164,8 +173,8 @@ impl Store {
 
 /// The gateway's own work on sessions.
 impl Store {
-    /// Open sessions whose `expires_at`, or whose verification lease, is at or before `now`; an
-    /// error in the place of each that cannot be read.
+    /// Open sessions whose `expires_at` or verification lease is at or before `now`. A session that
+    /// cannot be read is an error in its place.
     pub fn due_sessions(
         &self,
         now: UnixMillis,
@@ -178,8 +187,9 @@ impl Store {
         })
     }
 
-    /// Open sessions of revoked clients, at most `limit`; an error in the place of each that cannot be read.
-    /// None, while a node shares the store that does not know how such a session ends.
+    /// At most `limit` open sessions of revoked clients. A session that cannot be read is an error
+    /// in its place. Empty as long as a node of an older version, which cannot end such sessions,
+    /// shares the store.
     pub fn sessions_of_revoked(&self, limit: usize) -> Read<'_, Vec<Result<Session, StoreError>>> {
         self.where_it_leads("revoked", move || {
             self.read_long(LaneKey::GATEWAY, limit, |limit, db, env| {
@@ -188,14 +198,14 @@ impl Store {
         })
     }
 
-    /// Whether every gateway that shares the store can read a session that ended as `reason`.
+    /// Whether every gateway on the store can read a session that ended for `reason`.
     pub fn is_known_to_all(&self, reason: Reason) -> Read<'_, bool> {
         self.read(LaneKey::GATEWAY, reason, |reason, db, _| {
             Box::pin(session_upkeep::is_known(db, *reason))
         })
     }
 
-    /// Reads where this gateway is the one that does `duty`; elsewhere there is nothing to do.
+    /// Reads if this gateway holds the lease for `duty`. Otherwise there is nothing to do.
     fn where_it_leads<'s, T: Send + 'static>(
         &'s self,
         duty: &'static str,
@@ -207,9 +217,9 @@ impl Store {
             .read(Box::pin(async move { if leads.await? { read().await } else { Ok(Vec::new()) } }))
     }
 
-    /// Removes the results due at `now` from every file, and reports how many there were; with them
-    /// those that are due later than any could be: the clock was set back since. An erasure that a
-    /// reader held up is finished by a later call.
+    /// Erases the results that are due at `now` from every file, and returns how many there were.
+    /// Also erases results due implausibly late, because the clock was set back after they were
+    /// stored. A later call finishes an erasure that a reader held up.
     pub fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
         match &self.engine {
             Engine::Sqlite(store) => store.purge_results(now),
@@ -217,7 +227,7 @@ impl Store {
         }
     }
 
-    /// Removes settled sessions from before `before`, at most `limit`.
+    /// Removes at most `limit` sessions that settled before `before`.
     pub fn remove_settled(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
         let remove = move || {
             self.erase((before, limit), |(before, limit), db, _| {
@@ -233,8 +243,8 @@ impl Store {
         }
     }
 
-    /// Verifications that this process cannot have begun, because it has only just opened the store
-    /// for itself alone; an error in the place of each that cannot be read.
+    /// Sessions in verification that this process cannot have begun, because it has only just
+    /// opened the store exclusively. A session that cannot be read is an error in its place.
     pub fn abandoned_sessions(&self) -> Read<'_, Vec<Result<Session, StoreError>>> {
         self.read_long(LaneKey::GATEWAY, (), |(), db, env| {
             Box::pin(session_upkeep::abandoned(db, &env.sealer))

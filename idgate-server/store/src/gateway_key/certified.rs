@@ -1,4 +1,4 @@
-//! Keys with certificates: they sign for relying parties whose wallets ask for one.
+//! Keys with certificates. They sign for relying parties whose wallets require a certificate.
 
 use std::sync::Arc;
 
@@ -7,50 +7,51 @@ use idgate_core::shell::VerifierCertificate;
 
 use super::{GatewayKey, Registration};
 
-/// How long a certificate that was replaced still signs for sessions that were made with it: as
-/// long as a session may live, and an hour.
+/// How long a replaced certificate still signs for sessions that were created with it: the longest
+/// life of a session, plus an hour.
 pub const REPLACED_SIGNS_MS: u64 = 25 * 60 * 60 * 1000;
 
-/// How long before its end a certificate is warned of.
+/// How long before its expiry a certificate causes a warning.
 pub const RENEW_BEFORE_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
-/// A key and the certificate that was made for it.
+/// A key and its certificate.
 #[derive(Debug)]
 pub struct CertifiedKey {
-    /// The client that it signs for; empty: the gateway, and clients without one of their own.
+    /// The client that it signs for. Empty: the gateway, and clients without a certificate of their
+    /// own.
     pub client_id: String,
-    /// What signs.
+    /// The key that signs.
     pub key: GatewayKey,
-    /// What wallets see of it.
+    /// The certificate chain that wallets see.
     pub certificate: VerifierCertificate,
-    /// Since when another one is in force in its place.
+    /// When another certificate replaced it.
     pub replaced_at: Option<UnixMillis>,
 }
 
-/// The certificates of a gateway at one moment.
+/// The certificates of a gateway in one snapshot.
 #[derive(Debug)]
 pub struct Certificates {
-    /// Goes up with every import.
+    /// Grows with every import.
     pub version: u64,
-    /// Those that may sign, newest first.
+    /// The certificates that may sign, newest first.
     pub keys: Vec<Arc<CertifiedKey>>,
-    /// Those of each client with its default first.
+    /// All registrations, each client's default first.
     pub registrations: Vec<Registration>,
 }
 
 impl Certificates {
-    /// What signs for new sessions of this client: its own certificate, or else the gateway's.
-    /// Nothing once its dates are over: wallets would refuse it.
+    /// The certificate that signs for new sessions of this client: its own, otherwise the
+    /// gateway's. `None` outside its validity, because wallets would reject it.
     pub fn in_force(&self, client_id: &str, now: UnixMillis) -> Option<&Arc<CertifiedKey>> {
         self.latest(client_id).filter(|key| key.certificate.is_valid_at(now))
     }
 
-    /// The same whether or not its dates are over.
+    /// The same certificate, whether or not it is still valid.
     pub fn latest(&self, client_id: &str) -> Option<&Arc<CertifiedKey>> {
         self.of(client_id).or_else(|| self.of(""))
     }
 
-    /// The registration of this client for that use; without one its default.
+    /// The registration of this client for that intended use, or its default if none is named.
     pub fn registration(
         &self,
         client_id: &str,
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_signs_with_its_own_certificate_or_else_with_the_gateways() {
+    fn a_client_signs_with_its_own_certificate_or_the_gateways() {
         let keys = vec![
             certified("cli_a", 30, false),
             certified("cli_a", 30, true),

@@ -1,4 +1,4 @@
-//! A certification request (PKCS #10, RFC 2986) for a key: what a CA makes a certificate from.
+//! A certification request (PKCS #10, RFC 2986) for a key, from which a CA issues a certificate.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -29,11 +29,11 @@ const ECDSA_WITH_SHA256: &[u8] = b"\x30\x0a\x06\x08\x2a\x86\x48\xce\x3d\x04\x03\
 /// ub-common-name (RFC 5280 A.1)
 const LONGEST_NAME: usize = 64;
 
-/// The request in PEM: subject `CN=name` (cut to the 64 characters that a CN may have), the key
-/// usage digitalSignature and, where there is a host, its dNSName.
+/// The request in PEM: subject `CN=name` (cut to the 64 characters allowed in a CN), key usage
+/// digitalSignature and, if there is a host, its dNSName.
 ///
 /// # Errors
-/// There is no randomness.
+/// The random number generator failed.
 pub fn certification_request(
     key: &GatewayKey,
     name: &str,
@@ -59,7 +59,7 @@ pub fn certification_request(
     Ok(pem("CERTIFICATE REQUEST", &sequence(&[&info, ECDSA_WITH_SHA256, &bits])))
 }
 
-/// ECDSA-Sig-Value (RFC 3279 2.2.3) of r‖s.
+/// The ECDSA-Sig-Value (RFC 3279 2.2.3) of r‖s.
 fn ecdsa_signature(raw: &[u8]) -> Result<Vec<u8>, KeyUnusable> {
     let (r, s) = raw.split_at_checked(raw.len() / 2).ok_or(KeyUnusable)?;
     Ok(sequence(&[&unsigned(r), &unsigned(s)]))
@@ -76,7 +76,7 @@ fn sequence(parts: &[&[u8]]) -> Vec<u8> {
     tlv(SEQUENCE, parts)
 }
 
-/// One element of DER; its contents stand one after another.
+/// One DER element, whose contents are the concatenated parts.
 fn tlv(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     let content = parts.concat();
     let length = content.len().to_be_bytes();

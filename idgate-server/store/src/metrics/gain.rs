@@ -1,4 +1,4 @@
-//! What settled sessions add to the sums of their hours, whatever stores them.
+//! The amounts that settled sessions add to the sums of their hours, for either database.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use super::super::types::Outcomes;
 use super::hour_of;
 use crate::sketch::Sketch;
 
-/// A session as it is counted.
+/// A session with the values that are counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
     pub(crate) livemode: bool,
     pub(crate) status: Status,
-    /// The format asked for, or `mixed`.
+    /// The requested format, or `mixed`.
     pub(crate) format: &'static str,
     pub(crate) error_code: Option<&'static str>,
     pub(crate) processing_us: Option<u64>,
@@ -24,7 +24,7 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// A session that was just made.
+    /// A session that was just created.
     pub(crate) fn created(session: &Session) -> Self {
         let mut formats = session.request().credentials().iter().map(|c| c.format().name());
         let first = formats.next().unwrap_or("mixed");
@@ -66,7 +66,7 @@ impl Measured {
     }
 }
 
-/// What one hour gains.
+/// The amounts to add to one hour.
 #[derive(Default)]
 pub(crate) struct Gain<'m> {
     pub(crate) outcomes: Outcomes,
@@ -76,7 +76,7 @@ pub(crate) struct Gain<'m> {
     pub(crate) errors: BTreeMap<&'m str, u64>,
 }
 
-/// What each hour gains by live-mode sessions that settled.
+/// The amounts that settled live sessions add to each hour.
 pub(crate) fn gains(measured: &[Measured]) -> BTreeMap<i64, Gain<'_>> {
     let mut gains: BTreeMap<i64, Gain<'_>> = BTreeMap::new();
     for session in measured.iter().filter(|m| m.livemode && m.status.is_settled()) {

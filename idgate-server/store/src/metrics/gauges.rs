@@ -1,4 +1,4 @@
-//! Counts of the database at one moment.
+//! Counts of the database now.
 
 use idgate_core::UnixMillis;
 
@@ -7,7 +7,7 @@ use super::super::failure::{Done, Failure};
 use super::super::sql::unsigned;
 use idgate_base::telemetry::Gauges;
 
-/// Reads the counts that both databases keep alike.
+/// Reads the counts that are the same for both databases.
 pub(crate) async fn read(db: &Db<'_>, now: UnixMillis) -> Done<Gauges> {
     let sql =
         sql("SELECT (SELECT min(open_since) FROM audit_heads WHERE open_since IS NOT NULL), \
@@ -24,5 +24,5 @@ pub(crate) async fn read(db: &Db<'_>, now: UnixMillis) -> Done<Gauges> {
             ..Gauges::default()
         })
     };
-    db.one(sql, &[], read).await?.ok_or_else(|| Failure::failed("the database does not count"))
+    db.one(sql, &[], read).await?.ok_or_else(|| Failure::failed("the database returned no count"))
 }

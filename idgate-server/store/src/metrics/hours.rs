@@ -1,9 +1,9 @@
-//! Adding settled sessions to the sums of their hours, in the transaction that settles them. Hours are those of the
-//! settlements: the callers' time.
+//! Adds settled sessions to the sums of their hours, in the transaction that settles them. The hour
+//! is that of the settlement, in the caller's time.
 //!
-//! PostgreSQL has as many rows of an hour as were written at the same time. A transaction takes a row that no other
-//! one holds, or makes one, so that no settlement waits for another's, on this node or elsewhere. SQLite has one row,
-//! and one writer, which adds a group of jobs at a time.
+//! PostgreSQL has as many rows for an hour as there were concurrent writers. A transaction takes a
+//! row that no other transaction holds, or inserts one, so no settlement waits for another, on this
+//! node or elsewhere. SQLite has one row and one writer, which adds a group of jobs at a time.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(crate) struct Sums {
     processing: Sketch,
 }
 
-/// The sums that these gains are added to, for each hour its own.
+/// The row to add to for each of these hours.
 pub(crate) async fn take(db: &Db<'_>, gains: &BTreeMap<i64, Gain<'_>>) -> Done<Vec<Sums>> {
     let mut taken = Vec::new();
     for hour in gains.keys() {
@@ -34,7 +34,7 @@ pub(crate) async fn take(db: &Db<'_>, gains: &BTreeMap<i64, Gain<'_>>) -> Done<V
     Ok(taken)
 }
 
-/// Adds gains to the sums that [`take`] took for them.
+/// Adds amounts to the sums that [`take`] took for them.
 pub(crate) async fn add(db: &Db<'_>, sums: Vec<Sums>, gains: &BTreeMap<i64, Gain<'_>>) -> Done<()> {
     for ((hour, gain), mut sums) in gains.iter().zip(sums) {
         sums.latency.merge(&gain.latency);
@@ -98,7 +98,7 @@ async fn add_to_errors(db: &Db<'_>, hour: i64, sums: &Sums, gain: &Gain<'_>) -> 
     Ok(())
 }
 
-/// Sums that no other transaction adds to before this one ends.
+/// A row that no other transaction changes before this one ends.
 async fn free(db: &Db<'_>, hour: i64) -> Done<Option<Sums>> {
     let sql = sql("SELECT {shard|''}, latency, processing FROM metrics_hours WHERE hour = $1 \
                    {ORDER BY shard LIMIT 1 FOR UPDATE SKIP LOCKED}");
@@ -109,7 +109,7 @@ async fn free(db: &Db<'_>, hour: i64) -> Done<Option<Sums>> {
     match latency.and_then(|latency| Ok((latency, processing?))) {
         Ok((latency, processing)) => Ok(Some(Sums { shard, latency, processing })),
         Err(failure) if matches!(db, Db::Sqlite(_)) => Err(failure),
-        // The row is left alone, and another one takes its place.
+        // Leave the damaged row alone and use a new one.
         Err(_) => Ok(None),
     }
 }
@@ -125,7 +125,7 @@ async fn make(db: &Db<'_>, hour: i64) -> Done<Sums> {
     Ok(Sums { shard, latency, processing })
 }
 
-/// Removes hours that no window reaches any more.
+/// Removes hours that no window can reach.
 async fn forget(db: &Db<'_>, before: i64) -> Done<()> {
     for sql in [
         sql("DELETE FROM metrics_hours WHERE {ctid IN (SELECT ctid FROM metrics_hours \

@@ -1,4 +1,4 @@
-//! Admin tokens: made, listed and revoked.
+//! Create, list and revoke admin tokens.
 
 use idgate_core::UnixMillis;
 
@@ -17,9 +17,9 @@ pub struct AdminTokenRecord {
     pub id: String,
     /// The operator's name for it.
     pub name: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: UnixMillis,
-    /// When it stopped.
+    /// When it was revoked.
     pub revoked_at: Option<UnixMillis>,
 }
 
@@ -36,10 +36,10 @@ impl AdminTokenRecord {
 
 /// Commands about admin tokens.
 impl OperatorStore {
-    /// Makes a token: its id, and the only moment at which it is readable.
+    /// Creates a token and returns its id and value. The value is readable only now.
     ///
     /// # Errors
-    /// The database failed, or there is no randomness.
+    /// The database or the random number generator failed.
     pub fn create_admin_token(
         &mut self,
         name: Option<&str>,
@@ -68,7 +68,7 @@ impl OperatorStore {
         })
     }
 
-    /// Stops a token at once; `false`: there is none of that id. Doing it again changes nothing.
+    /// Revokes a token immediately. `false`: no token has that id. Repeating it changes nothing.
     ///
     /// # Errors
     /// The database failed.

@@ -1,4 +1,4 @@
-//! The audit log: verified here, and exported as one JSON object for whoever verifies it elsewhere.
+//! Verifies the audit log here, or exports it as one JSON object for verification elsewhere.
 
 use std::io::Write;
 
@@ -10,16 +10,16 @@ use crate::audit::{AuditReport, ExportError, checkpoints};
 use crate::audit_chain::SignedCheckpoint;
 use crate::types::StoreError;
 
-/// Chains signed in one transaction.
+/// Chains that are signed in one transaction.
 const BATCH: usize = 256;
 
 /// Commands about the audit log.
 impl OperatorStore {
-    /// Walks the chains, or the one of `client`, and compares their heads and checkpoints; besides,
-    /// `elsewhere`: checkpoints that were kept outside the data directory.
+    /// Walks all chains or the one of `client`, and compares their heads and checkpoints. Also
+    /// compares `elsewhere`: checkpoints from a file outside the data directory.
     ///
     /// # Errors
-    /// The database failed; what is wrong with the log is in the report.
+    /// The database failed. Damage to the log is in the report.
     pub fn verify_audit(
         &self,
         client: Option<&str>,
@@ -28,8 +28,8 @@ impl OperatorStore {
         Auditor { log: self.log(), keys: self.audit_keys() }.verify(client, elsewhere, u64::MAX)
     }
 
-    /// Signs a checkpoint for every chain that has entries without one, so that an export says
-    /// itself where each chain ends.
+    /// Signs a checkpoint for every chain that has unsigned entries, so that an export proves where
+    /// each chain ends.
     ///
     /// # Errors
     /// A chain was altered, or the database failed.
@@ -44,8 +44,8 @@ impl OperatorStore {
         }
     }
 
-    /// Writes `{"entries":[…],"checkpoints":[…]}` of all chains, or of the one of `client`, oldest
-    /// first. `false`: that client has no chain, and nothing was written.
+    /// Writes `{"entries":[…],"checkpoints":[…]}` of all chains, or of the chain of `client`,
+    /// oldest first. `false`: that client has no chain, and nothing was written.
     ///
     /// # Errors
     /// The store or the output failed.

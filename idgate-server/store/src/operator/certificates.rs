@@ -1,4 +1,4 @@
-//! Keys with certificates, as operators ask for, import and see them.
+//! Request, import and list keys with certificates.
 
 use idgate_core::UnixMillis;
 use idgate_core::crypto::PublicKey;
@@ -15,11 +15,11 @@ use crate::types::StoreError;
 
 /// Commands about certificates of the gateway and of clients.
 impl OperatorStore {
-    /// The key of this client (empty: the gateway) to ask a certificate for: the one that waits for
-    /// its certificate already, or a fresh one. What was replaced long ago is erased.
+    /// The key of this client (empty: the gateway) to request a certificate for. It is the key that
+    /// already waits for its certificate, or a new one. Also erases what was replaced long ago.
     ///
     /// # Errors
-    /// The database failed, or there is no randomness.
+    /// The database or the random number generator failed.
     pub fn requested_key(
         &mut self,
         client_id: &str,
@@ -27,7 +27,7 @@ impl OperatorStore {
     ) -> Result<GatewayKey, StoreError> {
         let sealer = self.sealer();
         let (key, erased) = self.change(async |db| {
-            // Two commands at once shall not make two keys.
+            // Concurrent commands must not create two keys.
             db.lock("LOCK TABLE certificate_keys IN SHARE ROW EXCLUSIVE MODE").await?;
             let erased = forget(db, now).await? > 0;
             let key = match waiting_key(db, sealer, client_id).await? {
@@ -51,9 +51,9 @@ impl OperatorStore {
         Ok(keys.into_iter().map(|key| key.public).collect())
     }
 
-    /// Puts a certificate in force for this client (empty: the gateway), whose key is one of
-    /// [`OperatorStore::certificate_keys`]. The one before it signs on for sessions that were made
-    /// with it.
+    /// Puts a certificate in force for this client (empty: the gateway). Its key must be one of
+    /// [`OperatorStore::certificate_keys`]. The previous certificate continues to sign for sessions
+    /// that were created with it.
     ///
     /// # Errors
     /// The database failed, or the certificate is for another key.
@@ -111,7 +111,7 @@ pub struct RequestedKey {
     pub client_id: String,
     /// Its RFC 7638 thumbprint.
     pub key_id: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: UnixMillis,
 }
 
@@ -151,7 +151,7 @@ async fn keys_of(db: &Db<'_>, client_id: &str) -> Done<Vec<PublishedKey>> {
     db.all(sql, &[&client_id], read).await
 }
 
-/// One that was in force before comes back as the newest.
+/// A certificate that was in force before becomes the newest again.
 async fn insert(
     db: &Db<'_>,
     client_id: &str,

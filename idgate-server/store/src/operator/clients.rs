@@ -1,5 +1,5 @@
-//! What the operator does with one client: its keys, its quotas, how it is shown to people, and the
-//! origins that its own pages have.
+//! Operator commands on one client: its keys, its quotas, its name and logo for people, and the
+//! origins of its own pages.
 
 use idgate_core::UnixMillis;
 
@@ -19,10 +19,10 @@ use idgate_base::api_key::ApiKey;
 
 /// Commands about clients.
 impl OperatorStore {
-    /// Makes a client with one key. `scopes`: `None` means all.
+    /// Creates a client with one key. `scopes`: `None` means all.
     ///
     /// # Errors
-    /// The database failed, or there is no randomness.
+    /// The database or the random number generator failed.
     pub fn create_client(
         &mut self,
         name: &str,
@@ -59,12 +59,13 @@ impl OperatorStore {
         })
     }
 
-    /// Stops every key of a client at once, ends its certificate and erases the keys that wait for
-    /// one, and what a registrar attests of it; `false`: there is no such client.
+    /// Revokes a client immediately: all its keys stop working, its certificate ends, and keys that
+    /// wait for a certificate and registration certificates are erased. `false`: the client does
+    /// not exist.
     ///
     /// # Errors
-    /// The database failed; or the keys are stopped, as the text says then, and only their audit log
-    /// was altered, so that nothing can be added to it: that must not keep a key alive.
+    /// The database failed. Or the keys were revoked, as the text then says, but the audit log was
+    /// altered and cannot be appended to: that must not keep a key active.
     pub fn revoke_client(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
         let keys = self.audit_keys();
         let revoked = self.change(async |db| revoke_client(db, keys, id, now).await)?;
@@ -73,16 +74,16 @@ impl OperatorStore {
             self.cut_log();
         }
         recorded.map_err(|why| {
-            StoreError::Failed(format!("every key of {id} is stopped, but {why}"))
+            StoreError::Failed(format!("every key of {id} is revoked, but {why}"))
         })?;
         Ok(true)
     }
 
-    /// Makes one more key of a client, however many it has. `scopes`: `None` means all. `None`:
-    /// there is no such client, or it is revoked.
+    /// Creates one more key of a client, without a quota. `scopes`: `None` means all. The result
+    /// `None`: the client does not exist or is revoked.
     ///
     /// # Errors
-    /// The database failed, or there is no randomness.
+    /// The database or the random number generator failed.
     pub fn create_key(
         &mut self,
         client_id: &str,
@@ -104,7 +105,7 @@ impl OperatorStore {
         })
     }
 
-    /// All keys of a client, newest first; `None`: there is no such client.
+    /// All keys of a client, newest first. `None`: the client does not exist.
     ///
     /// # Errors
     /// The database failed.
@@ -112,12 +113,12 @@ impl OperatorStore {
         self.read(async |db| api_keys::of_client(db, client_id).await)
     }
 
-    /// Stops a key at once, of this client if one is named; `false`: there is none. Doing it again
-    /// changes nothing.
+    /// Revokes a key immediately; if a client is named, only a key of that client. `false`: there
+    /// is no such key. Repeating it changes nothing.
     ///
     /// # Errors
-    /// The database failed; or the key is stopped, as the text says then, and only the audit log
-    /// was altered: that must not keep a key alive.
+    /// The database failed. Or the key was revoked, as the text then says, but the audit log was
+    /// altered: that must not keep a key active.
     pub fn revoke_key(
         &mut self,
         client_id: Option<&str>,
@@ -127,11 +128,11 @@ impl OperatorStore {
         let keys = self.audit_keys();
         let revoked = self.change(async |db| revoke_key(db, keys, client_id, id, now).await)?;
         let Some(recorded) = revoked else { return Ok(false) };
-        recorded.map_err(|why| StoreError::Failed(format!("{id} is stopped, but {why}")))?;
+        recorded.map_err(|why| StoreError::Failed(format!("{id} is revoked, but {why}")))?;
         Ok(true)
     }
 
-    /// Changes a client; `false`: there is none of that id.
+    /// Changes a client. `false`: no client has that id.
     ///
     /// # Errors
     /// The database failed.
@@ -161,7 +162,7 @@ impl OperatorStore {
         Ok(found > 0)
     }
 
-    /// What was set for a client; `None`: there is none of that id.
+    /// The settings of a client. `None`: no client has that id.
     ///
     /// # Errors
     /// The database failed.
@@ -177,7 +178,8 @@ impl OperatorStore {
         })
     }
 
-    /// Adds an origin of a client's own pages; `false`: it has it already. The client must exist.
+    /// Adds an origin of a client's own pages. `false`: the client has it already. The client must
+    /// exist.
     ///
     /// # Errors
     /// The database failed.
@@ -195,7 +197,7 @@ impl OperatorStore {
         Ok(added > 0)
     }
 
-    /// Removes it; `false`: the client does not have it.
+    /// Removes an origin. `false`: the client does not have it.
     ///
     /// # Errors
     /// The database failed.
@@ -217,37 +219,37 @@ pub struct Logo {
     pub bytes: Vec<u8>,
 }
 
-/// What is to be changed of a client; `None`: stays.
+/// Changes to a client. `None`: the value stays.
 #[derive(Clone, Debug, Default)]
 pub struct ClientChange {
-    /// What it is called.
+    /// Its name.
     pub name: Option<String>,
     /// Its logo.
     pub logo: Option<Logo>,
-    /// The colour of its pages, `#rrggbb`; `Some(None)`: the usual one.
+    /// The colour of its pages, `#rrggbb`. `Some(None)`: the default.
     pub accent: Option<Option<String>>,
-    /// Where its pages lead for privacy; `Some(None)`: the operator's address.
+    /// The privacy link of its pages. `Some(None)`: the operator's.
     pub privacy_url: Option<Option<String>>,
-    /// Where they lead for help; `Some(None)`: the operator's address.
+    /// The help link of its pages. `Some(None)`: the operator's.
     pub help_url: Option<Option<String>>,
-    /// How many live keys it may have; `Some(None)`: the usual number.
+    /// How many active keys it may have. `Some(None)`: the default.
     pub max_keys: Option<Option<u64>>,
-    /// How many open sessions it may have; `Some(None)`: the usual number.
+    /// How many open sessions it may have. `Some(None)`: the default.
     pub max_open_sessions: Option<Option<u64>>,
 }
 
-/// What the operator set for a client.
+/// The operator's settings for a client.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ClientSettings {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The media type of its logo.
     pub logo_type: Option<String>,
     /// The colour of its pages.
     pub accent: Option<String>,
-    /// Where its pages lead for privacy.
+    /// The privacy link of its pages.
     pub privacy_url: Option<String>,
-    /// Where they lead for help.
+    /// The help link of its pages.
     pub help_url: Option<String>,
     /// Its own quotas.
     pub quotas: OwnQuotas,
@@ -256,7 +258,7 @@ pub struct ClientSettings {
 }
 
 impl ClientSettings {
-    /// Without its origins.
+    /// Reads everything but the origins.
     fn read(row: &Row<'_>) -> Done<Self> {
         let quota = |at| -> Done<_> { Ok(row.get::<Option<i64>>(at)?.map(unsigned)) };
         Ok(Self {
@@ -271,7 +273,7 @@ impl ClientSettings {
     }
 }
 
-/// How the pages of a client look, and where they lead.
+/// Sets how the pages of a client look, and their links.
 async fn set_face(db: &Db<'_>, id: &str, change: &ClientChange) -> Done<()> {
     let sql = sql("UPDATE clients SET accent = CASE WHEN $2 THEN $3 ELSE accent END, \
                    privacy_url = CASE WHEN $4 THEN $5 ELSE privacy_url END, \
@@ -298,7 +300,7 @@ fn client_record(row: &Row<'_>) -> Done<ClientRecord> {
     })
 }
 
-/// The row of the key that a client is made with.
+/// The row of a client's first key.
 fn first_key(client: &NewClient, scopes: Option<&[String]>, now: UnixMillis) -> ApiKeyRecord {
     ApiKeyRecord {
         id: client.key_id.clone(),
@@ -320,7 +322,8 @@ async fn add_key(db: &Db<'_>, keys: &AuditKeys, key: &KeyRow<'_>) -> Done<()> {
     append(db, keys, key.client_id, event.by(OPERATOR)).await
 }
 
-/// `None`: there is no such client. Else whether it could be recorded, and whether a certificate ended.
+/// `None`: the client does not exist. Otherwise, whether the revocation could be recorded, and
+/// whether a certificate ended.
 async fn revoke_client(
     db: &Db<'_>,
     keys: &AuditKeys,
@@ -328,7 +331,7 @@ async fn revoke_client(
     now: UnixMillis,
 ) -> Done<Option<(Result<(), String>, bool)>> {
     wait_for_chain(db, id).await?;
-    // A transaction that makes a session keeps the client from being removed, and waits for the chain.
+    // A transaction that creates a session holds a lock on the client and then waits for the chain.
     let found = sql("SELECT revoked_at IS NULL FROM clients WHERE id = $1 {FOR NO KEY UPDATE}");
     let Some(is_new) = db.one(found, &[&id], |row| row.get::<bool>(0)).await? else {
         return Ok(None);
@@ -352,14 +355,14 @@ async fn revoke_client(
     Ok(Some((record_if_possible(db, keys, id, events).await?, ended)))
 }
 
-/// A change of a client's keys holds the head of its chain first. It does so also where the chain was altered, because
-/// that must not keep a key alive.
+/// A change of a client's keys first locks the head of its chain. It does so even if the chain was
+/// altered, because that must not keep a key active.
 async fn wait_for_chain(db: &Db<'_>, client_id: &str) -> Done<()> {
     let sql = sql("SELECT seq FROM audit_heads WHERE client_id = $1 {FOR UPDATE}");
     db.one(sql, &[&client_id], |_| Ok(())).await.map(drop)
 }
 
-/// `None`: there is no such key. Else whether it could be recorded.
+/// `None`: there is no such key. Otherwise, whether the revocation could be recorded.
 async fn revoke_key(
     db: &Db<'_>,
     keys: &AuditKeys,

@@ -1,4 +1,4 @@
-//! Notifications that were given up, whosever they are.
+//! Notifications that were given up, of all clients.
 
 use idgate_core::UnixMillis;
 
@@ -16,8 +16,8 @@ impl OperatorStore {
         self.read(async |db| all(db).await)
     }
 
-    /// Asks for one attempt to deliver a dead letter, whosever it is; `None`: there is none of that
-    /// id. A running server makes it within a second, or else the next one.
+    /// Requests one attempt to deliver a dead letter of any client. `None`: no dead letter has that
+    /// id. A running server sends it within a second; otherwise the next server does.
     ///
     /// # Errors
     /// The database failed.

@@ -1,4 +1,4 @@
-//! The gateway's signing keys, as operators see and rotate them.
+//! List and rotate the gateway's signing keys.
 
 use idgate_core::UnixMillis;
 
@@ -10,11 +10,11 @@ use crate::types::StoreError;
 
 /// Commands about the gateway's signing keys.
 impl OperatorStore {
-    /// Makes a new signing key. The one before it signs on for the sessions that are open now, and is
-    /// published until the last of them has expired; then its private half is wiped.
+    /// Creates a new signing key. The previous key continues to sign for sessions that are open
+    /// now, and is published until the last of them has expired. Then its private key is erased.
     ///
     /// # Errors
-    /// The database failed, or there is no randomness.
+    /// The database or the random number generator failed.
     pub fn rotate_gateway_key(&mut self, now: UnixMillis) -> Result<(), StoreError> {
         let sealer = self.sealer();
         self.change(async |db| rotate(db, sealer, now).await)?;
@@ -39,15 +39,16 @@ impl OperatorStore {
 /// A signing key as operators see it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct GatewayKeyRecord {
-    /// What follows `#` in its `kid`.
+    /// The part after `#` in its `kid`.
     pub id: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: UnixMillis,
-    /// When another one took its place; `None`: it signs for new sessions.
+    /// When another key replaced it. `None`: it signs for new sessions.
     pub retired_at: Option<UnixMillis>,
-    /// Whether its private half is there: retired, it signs for sessions that were made with it.
+    /// Whether its private key is stored. A retired key that has it signs for sessions that were
+    /// created with it.
     pub can_sign: bool,
-    /// When it leaves the discovery documents.
+    /// When it is removed from the discovery documents.
     pub published_until: Option<UnixMillis>,
 }
 

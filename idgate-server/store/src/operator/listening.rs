@@ -1,4 +1,4 @@
-//! What `idgate listen` asks: whose key it was given, and what happened to that client's sessions.
+//! Queries of `idgate listen`: the owner of an API key, and new audit entries of that client.
 
 use idgate_core::UnixMillis;
 use idgate_core::shell::webhook::SigningSecret;
@@ -10,9 +10,9 @@ use crate::sql::{millis, number, unsigned};
 use crate::types::StoreError;
 use crate::webhook_endpoints::{destination, provisioned};
 
-/// Commands that follow one client.
+/// Queries about one client.
 impl OperatorStore {
-    /// The owner of the API key with this digest, while it is good at `now`; `None`: it is not.
+    /// The owner of the API key with this digest, if the key is active at `now`.
     ///
     /// # Errors
     /// The database failed.
@@ -40,7 +40,7 @@ impl OperatorStore {
         })
     }
 
-    /// The number of the last entry of this client's audit chain; 0: there is none.
+    /// The number of the last entry of this client's audit chain. 0: no entries.
     ///
     /// # Errors
     /// The database failed.
@@ -52,10 +52,10 @@ impl OperatorStore {
         Ok(last.map_or(0, unsigned))
     }
 
-    /// The entries behind the one with that number, oldest first, at most `limit`.
+    /// At most `limit` entries after the one with that number, oldest first.
     ///
     /// # Errors
-    /// The database failed, or an entry is not one.
+    /// The database failed, or an entry cannot be parsed.
     pub fn entries_after(
         &self,
         client_id: &str,
@@ -71,21 +71,22 @@ impl OperatorStore {
     }
 }
 
-/// A client that is followed.
+/// A client that `idgate listen` follows.
 #[derive(Debug)]
 pub struct Listener {
     /// The client.
     pub client_id: String,
     /// The mode of client and key.
     pub livemode: bool,
-    /// What signs its notifications: of its endpoint, or the one that it was made with.
+    /// The secret that signs its notifications: that of its endpoint, or the one that the client
+    /// was created with.
     pub secret: SigningSecret,
-    /// Replaced less than a day ago.
+    /// The previous secret, if it was replaced less than a day ago.
     pub previous: Option<SigningSecret>,
 }
 
 impl Listener {
-    /// An entry of this client's chain from its canonical JSON.
+    /// Parses an entry of this client's chain from its canonical JSON.
     fn entry(client_id: &str, fields: &str) -> Result<AuditEntry, StoreError> {
         serde_json::from_str(fields).map_err(|error| {
             StoreError::Damaged(format!("an audit entry of {client_id} cannot be read: {error}"))

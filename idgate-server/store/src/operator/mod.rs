@@ -1,5 +1,5 @@
-//! The operator's side of a store. It works beside running gateways: each call is atomic, and every
-//! gateway sees it with its next read.
+//! The operator's side of a store. It works while gateways run: each call is atomic, and every
+//! gateway sees its effect with the next read.
 
 mod admin_tokens;
 mod audit_log;
@@ -34,9 +34,9 @@ use crate::address::Address;
 use crate::audit_chain::{AuditEvent, AuditKeys};
 use crate::seal::{InstanceKey, Sealer};
 
-/// What an operator does with a store. A call waits for its answer: commands have nothing else to do.
+/// Operator commands on a store. Calls are blocking, because a command has nothing else to do.
 #[derive(Debug)]
-#[allow(clippy::large_enum_variant)] // there is one of them in a process
+#[allow(clippy::large_enum_variant)] // a process has only one
 #[non_exhaustive]
 pub enum OperatorStore {
     /// A data directory.
@@ -48,19 +48,19 @@ pub enum OperatorStore {
 }
 
 impl OperatorStore {
-    /// Opens the data directory, which is made when there is none. `instance_key`: `None` means
+    /// Opens the data directory, and creates it if it does not exist. `instance_key`: `None` means
     /// the one in the directory.
     ///
     /// # Errors
-    /// It cannot be used, or the key is not its key; the text says what to do.
+    /// The directory cannot be used, or the key is not its key. The text says what to do.
     pub fn open(dir: &Path, instance_key: Option<&InstanceKey>) -> Result<Self, StoreError> {
         SqliteOperator::open(dir, instance_key).map(Self::Sqlite)
     }
 
-    /// Opens the data directory if there is one.
+    /// Opens the data directory if it exists.
     ///
     /// # Errors
-    /// As [`OperatorStore::open`], and when there is none.
+    /// As [`OperatorStore::open`], and if it does not exist.
     pub fn open_existing(
         dir: &Path,
         instance_key: Option<&InstanceKey>,
@@ -71,14 +71,14 @@ impl OperatorStore {
     /// Connects to a database whose schema is up to date.
     ///
     /// # Errors
-    /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
-    /// says what to do.
+    /// The database cannot be reached or used, its schema has another version, or the key is not
+    /// its key. The text says what to do.
     pub fn connect(address: &Address, instance_key: &InstanceKey) -> Result<Self, StoreError> {
         PostgresOperator::open(address, instance_key).map(Self::Postgres)
     }
 
-    /// Opens the data directory to reseal it. A key that is asked for and not given does not matter where nothing
-    /// is sealed under it.
+    /// Opens the data directory to reseal it. A required key may be missing if nothing is sealed
+    /// with it.
     ///
     /// # Errors
     /// As [`OperatorStore::open_existing`].
@@ -89,7 +89,7 @@ impl OperatorStore {
         SqliteOperator::open_to_reseal(dir, instance_key).map(Self::Sqlite)
     }
 
-    /// Connects to reseal. A key that is asked for and not given does not matter where nothing is sealed under it.
+    /// Connects to reseal. A required key may be missing if nothing is sealed with it.
     ///
     /// # Errors
     /// As [`OperatorStore::connect`].
@@ -124,7 +124,7 @@ impl OperatorStore {
         }
     }
 
-    /// The same of one moment.
+    /// Like `read`, in one snapshot.
     fn look<T: Send>(
         &self,
         work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,
@@ -146,7 +146,8 @@ impl OperatorStore {
         }
     }
 
-    /// Erased values leave SQLite's log as well, unless a reader is in the way: then with the next checkpoint.
+    /// Erased values leave SQLite's log as well. If a reader is in the way, they leave with the
+    /// next checkpoint.
     fn cut_log(&self) {
         if let Self::Sqlite(store) = self {
             store.cut_log();
@@ -154,8 +155,8 @@ impl OperatorStore {
     }
 }
 
-/// Records a change that is made in any case: an altered audit log must not keep a key alive. The outcome is then the
-/// reason why nothing is recorded.
+/// Records a change that happens in any case: an altered audit log must not keep a key active. The
+/// outcome is the reason if nothing could be recorded.
 async fn record_if_possible(
     db: &Db<'_>,
     keys: &AuditKeys,

@@ -9,19 +9,19 @@ use crate::limits::MAX_REGISTRATIONS;
 use crate::registrations::{self, Kept};
 use crate::types::StoreError;
 
-/// One to keep for a client.
+/// A registration certificate to store for a client.
 #[derive(Clone, Copy, Debug)]
-#[allow(clippy::exhaustive_structs)] // callers state all of it
+#[allow(clippy::exhaustive_structs)] // callers set every field
 pub struct NewRegistration<'r> {
     /// The client.
     pub client_id: &'r str,
-    /// The name of its use in sessions; `None`: that of the default, or `default`.
+    /// The name of its intended use in sessions. `None`: the name of the default, or `default`.
     pub intended_use: Option<&'r str>,
-    /// Whether it goes with sessions that name no use. The first one does in any case.
+    /// Whether it applies to sessions that name no intended use. The first one always does.
     pub as_default: bool,
     /// The registrar's certificate.
     pub certificate: &'r RegistrationCertificate,
-    /// Whether a session that asks for more is refused.
+    /// Whether a session that asks for more is rejected.
     pub strict: bool,
 }
 
@@ -29,11 +29,11 @@ pub struct NewRegistration<'r> {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum KeptRegistration {
-    /// It is kept under that name.
+    /// It was stored under that name.
     Yes {
         /// The name.
         intended_use: String,
-        /// Whether it goes with sessions that name no use.
+        /// Whether it applies to sessions that name no intended use.
         is_default: bool,
     },
     /// The client has [`MAX_REGISTRATIONS`] already.
@@ -44,13 +44,13 @@ pub enum KeptRegistration {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RemovedRegistration {
-    /// It is gone; it had that name.
+    /// It was removed; this was its name.
     Yes(String),
-    /// There is none, or none of that name.
+    /// The client has no registration, or none of that name.
     NotThere,
-    /// There are several, and no name was given: these.
+    /// The client has several, and no name was given. These are the names.
     Several(Vec<String>),
-    /// It is the default, and there are others: these.
+    /// It is the default, and there are others. These are their names.
     IsDefault(Vec<String>),
 }
 
@@ -64,7 +64,7 @@ impl OperatorStore {
         self.read(async |db| registrations::read(db).await)
     }
 
-    /// Keeps a registration certificate of a client, in place of the one of its name.
+    /// Stores a registration certificate of a client. It replaces one of the same name.
     ///
     /// # Errors
     /// The database failed.
@@ -75,7 +75,7 @@ impl OperatorStore {
     ) -> Result<KeptRegistration, StoreError> {
         let NewRegistration { client_id, certificate, strict, .. } = *new;
         self.change(async |db| {
-            // Two commands at once shall not make two defaults.
+            // Concurrent commands must not create two defaults.
             db.lock("LOCK TABLE registrations IN SHARE ROW EXCLUSIVE MODE").await?;
             let default = registrations::default_name(db, client_id).await?;
             let further = registrations::further_names(db, client_id).await?;
@@ -98,8 +98,9 @@ impl OperatorStore {
         })
     }
 
-    /// Forgets the registration certificate of this client for that use; without a name the only one that there is. The
-    /// default goes last: without it sessions that name no use would be asked for under another one.
+    /// Removes the registration certificate of this client for that intended use, or the only one
+    /// if no name is given. The default can only be removed last: sessions that name no intended
+    /// use would otherwise fall under another registration.
     ///
     /// # Errors
     /// The database failed.

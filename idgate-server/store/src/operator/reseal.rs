@@ -1,16 +1,16 @@
-//! Putting one instance key in the place of another.
+//! Replaces one instance key with another.
 
 use idgate_core::UnixMillis;
 
 use super::OperatorStore;
 use crate::types::{Resealed, StoreError};
 
-/// Commands that change the instance key. SQLite has two files and no gateway that runs meanwhile,
-/// PostgreSQL has nodes that go on.
+/// Commands that change the instance key. SQLite has two files, and no gateway may run. PostgreSQL
+/// may have running nodes.
 impl OperatorStore {
-    /// Seals, MACs and signs under the key that seals what was under another one. Ended on the way, it
-    /// can be called again. When it is done, no other key is asked for any more, unless there are values
-    /// that none of the given ones opens. What is to be erased at `now` is not sealed anew.
+    /// Seals, MACs and signs everything again that is under another key than the one that seals. An
+    /// interrupted call can be repeated. Afterwards no other key is required, unless there are
+    /// values that none of the given keys opens. Values that expire by `now` are not sealed again.
     ///
     /// # Errors
     /// A gateway uses the data directory, a node seals with another key, or the database failed.
@@ -21,7 +21,7 @@ impl OperatorStore {
         }
     }
 
-    /// What [`OperatorStore::reseal`] would find; nothing is changed.
+    /// What [`OperatorStore::reseal`] would find. Changes nothing.
     ///
     /// # Errors
     /// The database failed.

@@ -1,4 +1,4 @@
-//! What an operator asks about sessions.
+//! Operators' queries about sessions.
 
 use idgate_core::UnixMillis;
 
@@ -9,10 +9,10 @@ use crate::sql::number;
 use crate::types::{StatusEvent, StoreError};
 use crate::{events, reports};
 
-/// Commands about sessions.
+/// Queries about sessions.
 impl OperatorStore {
-    /// The report on the answer to a session that was refused, whosever it is; `None`: there is none,
-    /// or it is too old.
+    /// The report on the rejected answer to a session of any client. `None`: there is none, or it
+    /// is too old.
     ///
     /// # Errors
     /// The database failed, or the report cannot be opened.
@@ -21,7 +21,7 @@ impl OperatorStore {
         found.map(|sealed| sealed.open(self.sealer())).transpose()
     }
 
-    /// The newest sessions, whosever they are, at most `limit`.
+    /// At most `limit` of the newest sessions of all clients.
     ///
     /// # Errors
     /// The database failed, or a session cannot be read.
@@ -34,7 +34,8 @@ impl OperatorStore {
         })
     }
 
-    /// The session of that id, whosever it is, with its events, the first one first; `None`: there is none.
+    /// The session with that id, of any client, with its events in order. `None`: it does not
+    /// exist.
     ///
     /// # Errors
     /// The database failed, or the session cannot be read.
@@ -54,13 +55,13 @@ impl OperatorStore {
 pub struct SessionLine {
     /// `ses_…`
     pub id: String,
-    /// Whose it is.
+    /// The client that owns it.
     pub client_id: String,
-    /// As the API has it.
+    /// The status as in the API.
     pub status: String,
-    /// Why it is not verified.
+    /// Why it was not verified.
     pub reason: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: UnixMillis,
     /// Until when it may be answered.
     pub expires_at: UnixMillis,
@@ -68,7 +69,7 @@ pub struct SessionLine {
     pub formats: Vec<String>,
     /// The trust entry of each credential.
     pub issuer_ids: Vec<String>,
-    /// The error that the wallet sent, if it sent one.
+    /// The error that the wallet sent, if any.
     pub wallet_error: Option<String>,
 }
 

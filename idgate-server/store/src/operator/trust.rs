@@ -1,4 +1,4 @@
-//! The trust store, as operators change it.
+//! Operator commands on the trust store.
 
 use idgate_core::UnixMillis;
 
@@ -14,8 +14,8 @@ use crate::types::{FetchedList, Refreshed, StoreError};
 
 /// Commands about the trust store.
 impl OperatorStore {
-    /// Adds material to a trust entry and replaces named attributes; the entry as it then is.
-    /// `None`: it would stay without any material, so nothing was stored.
+    /// Adds material to a trust entry and replaces the given attributes. Returns the entry after
+    /// the change. `None`: the entry would have no material, so nothing was stored.
     ///
     /// # Errors
     /// The database failed.
@@ -40,7 +40,7 @@ impl OperatorStore {
         })
     }
 
-    /// All trust entries by name.
+    /// All trust entries, sorted by name.
     ///
     /// # Errors
     /// The database failed.
@@ -48,7 +48,7 @@ impl OperatorStore {
         self.look(async |db| entries::records(db, None).await)
     }
 
-    /// The trust entry of that name.
+    /// The trust entry with that name.
     ///
     /// # Errors
     /// The database failed.
@@ -56,11 +56,11 @@ impl OperatorStore {
         self.look(async |db| entries::find(db, issuer_id).await)
     }
 
-    /// Removes a trust entry with its material; `false`: there is none.
+    /// Removes a trust entry with its material. `false`: it does not exist.
     ///
     /// # Errors
-    /// The database failed; or the entry is removed, as the text says then, and only the audit log
-    /// was altered: that must not keep anything trusted.
+    /// The database failed. Or the entry was removed, as the text then says, but the audit log was
+    /// altered: that must not keep anything trusted.
     pub fn remove_trust(&mut self, issuer_id: &str, now: UnixMillis) -> Result<bool, StoreError> {
         let keys = self.audit_keys();
         let (found, recorded) = self.change(async |db| {
@@ -71,7 +71,7 @@ impl OperatorStore {
         Ok(found)
     }
 
-    /// Gives every entry that takes its trusted list from there the one that was fetched.
+    /// Stores the fetched list in every entry that takes its trusted list from that URL.
     ///
     /// # Errors
     /// The database failed.
@@ -90,7 +90,7 @@ impl OperatorStore {
         })
     }
 
-    /// Keeps that nothing could be fetched from `url`.
+    /// Notes that fetching from `url` failed.
     ///
     /// # Errors
     /// The database failed.
@@ -103,11 +103,12 @@ impl OperatorStore {
         self.change(async |db| listed_rows::note(db, url, Some(why), now).await)
     }
 
-    /// Removes the material of a trust entry that has this hash, and says what it was. Empty: there
-    /// is none. `None`: there is no such entry.
+    /// Removes the material of a trust entry with this hash, and returns what it was. Empty: the
+    /// entry has no such material. `None`: the entry does not exist.
     ///
     /// # Errors
-    /// The database failed; or the audit log was altered, and the text says that the material is removed all the same.
+    /// The database failed. Or the audit log was altered, and the text says that the material was
+    /// removed nevertheless.
     pub fn remove_trust_material(
         &mut self,
         issuer_id: &str,
@@ -125,7 +126,7 @@ impl OperatorStore {
     }
 }
 
-/// Records a change of an entry, if there was one.
+/// Records the change of an entry, if anything changed.
 async fn record_change(
     db: &Db<'_>,
     keys: &AuditKeys,

@@ -1,5 +1,5 @@
-//! What operators think of the hosts that clients want to be notified at: one verdict per host for
-//! the whole gateway, before or after somebody names it.
+//! Operators' reviews of webhook hosts: one verdict per host for the whole gateway, before or after
+//! a client uses the host.
 
 use idgate_core::UnixMillis;
 
@@ -10,23 +10,23 @@ use crate::outbox::give_up;
 use crate::sql::millis;
 use crate::types::{HostStatus, StoreError};
 
-/// A host that operators reviewed, or that some client named.
+/// A host that operators reviewed, or that a client uses.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HostRecord {
-    /// As endpoints have it: lower case, punycode.
+    /// In the form of endpoints: lower case, punycode.
     pub host: String,
     /// The verdict.
     pub status: HostStatus,
-    /// Why, when it is rejected.
+    /// Why it was rejected.
     pub note: Option<String>,
     /// When it was last reviewed.
     pub reviewed_at: Option<UnixMillis>,
-    /// Clients whose endpoint is there, live and test.
+    /// Clients, live and test, with an endpoint on the host.
     pub clients: Vec<String>,
 }
 
 impl HostRecord {
-    /// A row for each client whose endpoint is there, or one without.
+    /// One row per client with an endpoint on the host, or a row without a client.
     fn read(row: &Row<'_>) -> Done<Self> {
         Ok(Self {
             host: row.get(0)?,
@@ -41,17 +41,17 @@ impl HostRecord {
 /// A verdict to store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Review<'a> {
-    /// Notify it.
+    /// Send notifications to it.
     Approve,
-    /// Do not, because of this.
+    /// Send no notifications to it, for this reason.
     Reject(&'a str),
-    /// Forget what was thought of it: it waits for a review again.
+    /// Remove the verdict: the host waits for a review again.
     Reset,
 }
 
 /// Commands about webhook hosts.
 impl OperatorStore {
-    /// All hosts by name.
+    /// All hosts, sorted by name.
     ///
     /// # Errors
     /// The database failed.
@@ -74,8 +74,8 @@ impl OperatorStore {
         Ok(hosts)
     }
 
-    /// Stores a verdict on `host`. A rejection turns waiting notifications into dead letters; says how
-    /// many.
+    /// Stores a verdict on `host`. A rejection turns waiting notifications into dead letters.
+    /// Returns how many.
     ///
     /// # Errors
     /// The database failed.
@@ -95,7 +95,7 @@ impl OperatorStore {
         })
     }
 
-    /// The verdict on the host of a client's endpoint; `None`: it has none.
+    /// The verdict on the host of a client's endpoint. `None`: the client has no endpoint.
     ///
     /// # Errors
     /// The database failed.
@@ -123,7 +123,8 @@ async fn judge(
     db.run(sql, &[&host, &status.as_str(), &note, &millis(now)]).await.map(drop)
 }
 
-/// Forgets the verdict on a host: what waits for it is held until there is another. Nothing is given up.
+/// Removes the verdict on a host. Its notifications are held until the next verdict, and none is
+/// given up.
 async fn hold(db: &Db<'_>, host: &str) -> Done<()> {
     db.run(sql("DELETE FROM webhook_hosts WHERE host = $1"), &[&host]).await?;
     let sql = sql("UPDATE webhook_deliveries SET held = true WHERE failed_at IS NULL \

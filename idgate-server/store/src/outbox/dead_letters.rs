@@ -1,4 +1,5 @@
-//! Notifications that were given up: listed, retried on demand, removed after a while.
+//! Notifications that were given up. They are listed, retried on request, and removed after a
+//! while.
 
 use idgate_core::UnixMillis;
 
@@ -7,8 +8,8 @@ use super::super::failure::Done;
 use super::super::sql::{millis, number, one_more, page_of};
 use super::super::types::{Caller, DeadLetter, HostStatus, Replay};
 
-/// Marks a dead letter, of this client and mode if given, for one attempt. What is marked already
-/// stays as it is.
+/// Schedules one attempt for a dead letter, of this client and mode if given. A scheduled one stays
+/// as it is.
 pub(crate) async fn replay(
     db: &Db<'_>,
     id: &str,
@@ -37,7 +38,7 @@ pub(crate) async fn replay(
     Ok(Some(Replay { id: id.to_owned(), session_id, is_sent }))
 }
 
-/// Removes those that were given up before, at most `limit`, and says how many.
+/// Removes at most `limit` dead letters that were given up before `before`. Returns how many.
 pub(crate) async fn remove(db: &Db<'_>, before: UnixMillis, limit: usize) -> Done<usize> {
     let sql =
         sql("DELETE FROM webhook_deliveries WHERE seq IN (SELECT seq FROM webhook_deliveries \
@@ -46,7 +47,8 @@ pub(crate) async fn remove(db: &Db<'_>, before: UnixMillis, limit: usize) -> Don
     db.run(sql, &[&millis(before), &number(limit)]).await
 }
 
-/// At most `limit` dead letters older than `before`, and the position of the last if there are more.
+/// At most `limit` dead letters older than `before`, and the position of the last one if there are
+/// more.
 pub(crate) async fn page(
     db: &Db<'_>,
     caller: &Caller,

@@ -1,4 +1,5 @@
-//! Notifications that are given up without an attempt. One that is leased is left alone: its attempt is under way.
+//! Gives up notifications without an attempt. A leased notification is left alone, because its
+//! attempt is in progress.
 
 use idgate_core::UnixMillis;
 use serde_json::json;
@@ -8,10 +9,10 @@ use super::super::failure::Done;
 use super::super::sql::{millis, number};
 use super::{HOST_NOT_APPROVED, HOST_REJECTED};
 
-/// Now by the caller's clock, and the time to take instead of the database's clock.
+/// The current time by the caller's clock, and the time to use instead of the database's clock.
 type Times = (UnixMillis, Option<i64>);
 
-/// Makes dead letters of the notifications that wait for a client.
+/// Turns the waiting notifications of a client into dead letters.
 pub(crate) async fn of_client(db: &Db<'_>, client_id: &str, why: &str, times: Times) -> Done<()> {
     forget_replays(db, client_id, times.1).await?;
     let sql = sql("SELECT seq FROM webhook_deliveries \
@@ -22,7 +23,7 @@ pub(crate) async fn of_client(db: &Db<'_>, client_id: &str, why: &str, times: Ti
     give_up(db, why, times.0, &found).await.map(drop)
 }
 
-/// Makes dead letters of the notifications that wait for a rejected host; says how many.
+/// Turns the notifications for a rejected host into dead letters. Returns how many.
 pub(crate) async fn of_host(db: &Db<'_>, host: &str, times: Times) -> Done<usize> {
     let sql = sql("SELECT seq FROM webhook_deliveries \
                    WHERE client_id IN (SELECT client_id FROM webhook_endpoints WHERE host = $1) \
@@ -33,8 +34,8 @@ pub(crate) async fn of_host(db: &Db<'_>, host: &str, times: Times) -> Done<usize
     give_up(db, HOST_REJECTED, times.0, &found).await
 }
 
-/// Makes dead letters of notifications that have waited for a review since `before` or longer, at most `limit`; says
-/// how many.
+/// Turns at most `limit` notifications that have waited for a review since `before` or longer into
+/// dead letters. Returns how many.
 pub(crate) async fn unreviewed(
     db: &Db<'_>,
     before: UnixMillis,
@@ -53,7 +54,7 @@ pub(crate) async fn unreviewed(
     give_up(db, HOST_NOT_APPROVED, times.0, &found).await
 }
 
-/// Retries of dead letters that cannot be sent after all come to nothing.
+/// Cancels the scheduled retries of dead letters that cannot be sent after all.
 pub(super) async fn forget_replays(db: &Db<'_>, client_id: &str, clock: Option<i64>) -> Done<()> {
     let sql = sql("UPDATE webhook_deliveries SET {node_id = NULL,} due_at = NULL, \
                    lease_until = NULL \
@@ -63,7 +64,8 @@ pub(super) async fn forget_replays(db: &Db<'_>, client_id: &str, clock: Option<i
     db.run(sql, &[&client_id, &clock]).await.map(drop)
 }
 
-/// Makes dead letters of these, which no one leases before the transaction ends, numbered in their order; says how many.
+/// Turns these notifications into dead letters and numbers them in order. The caller's transaction
+/// keeps them from being leased. Returns how many.
 async fn give_up(db: &Db<'_>, why: &str, now: UnixMillis, seqs: &[i64]) -> Done<usize> {
     if seqs.is_empty() {
         return Ok(0);

@@ -1,4 +1,4 @@
-//! Notifications as rows: written in the transaction that settles the session.
+//! Notifications as rows, written in the transaction that settles the session.
 
 pub(super) mod dead_letters;
 pub(super) mod give_up;
@@ -9,9 +9,9 @@ use idgate_core::UnixMillis;
 use idgate_core::shell::Settlement;
 use idgate_core::shell::webhook::Notification;
 
-/// Why a notification was given up without an attempt.
+/// The reason for giving up a notification without an attempt: its host was rejected.
 pub(super) const HOST_REJECTED: &str = "host_rejected";
-/// The same, after the longest wait for a review.
+/// The host was not approved within the longest wait for a review.
 pub(super) const HOST_NOT_APPROVED: &str = "host_not_approved";
 /// The client has no endpoint, or is revoked.
 pub(super) const ENDPOINT_MISSING: &str = "endpoint_missing";
@@ -38,7 +38,7 @@ impl Notice {
     }
 }
 
-/// There is one notification per session, so its id follows from the session's.
+/// There is one notification per session, so its id is derived from the session's.
 pub fn notification_id(session_id: &str) -> String {
     format!("whf_{}", session_id.strip_prefix("ses_").unwrap_or(session_id))
 }

@@ -5,8 +5,8 @@ use super::super::failure::Done;
 use super::super::sql::{one_more, page_of};
 use super::super::types::{Caller, Pending};
 
-/// At most `limit` of them older than `before`, and the position of the last if there are more. `now`: by the clock that
-/// leases go by.
+/// At most `limit` waiting notifications older than `before`, and the position of the last one if
+/// there are more. `now`: by the lease clock.
 pub(crate) async fn page(
     db: &Db<'_>,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! What is due, who is at it, and how it ended.
+//! Due notifications: their leases, and the results of attempts.
 
 use std::sync::Arc;
 
@@ -21,18 +21,18 @@ enum Standing {
     GiveUp(&'static str),
 }
 
-/// How long a lease takes.
+/// The times of a lease.
 #[derive(Clone, Copy)]
 struct Times {
-    /// By the caller's clock.
+    /// The current time by the caller's clock.
     now: UnixMillis,
     /// Replaces the database's clock.
     clock: Option<i64>,
     lease_ms: i64,
 }
 
-/// Takes the leases from processes that have ended; on PostgreSQL from nodes that are gone. The notifications are due
-/// before all that were queued later, so that their order stays.
+/// Releases the leases of processes that have ended; on PostgreSQL, of nodes that are gone. The
+/// notifications become due before all that were queued later, so that the order is kept.
 pub(crate) async fn release(db: &Db<'_>, env: &Env, now: UnixMillis) -> Done<usize> {
     let sql = sql("UPDATE webhook_deliveries AS d SET lease_until = NULL, {node_id = NULL,} \
                    due_at = {least|min}(queued_at, \
@@ -42,7 +42,8 @@ pub(crate) async fn release(db: &Db<'_>, env: &Env, now: UnixMillis) -> Done<usi
     db.run(sql, &[&env.lease_clock(now), &NODE_GONE_MS]).await
 }
 
-/// Steps from client to client along the index, however much each has waiting.
+/// Steps from client to client along the index, so the cost does not depend on how much each client
+/// has waiting.
 pub(crate) async fn due_lanes(db: &Db<'_>, env: &Env, now: UnixMillis) -> Done<Vec<Lane>> {
     let sql = sql("WITH RECURSIVE \
          clock AS {MATERIALIZED} (SELECT {coalesce(CAST($1 AS bigint), clock_ms())|$1} AS now), \
@@ -111,8 +112,8 @@ pub(crate) async fn end(
                            WHERE seq = $1 AND lease_until = $2 AND {node_id|$3} = $3");
             db.run(sql, &[&seq, &lease_until, node]).await?
         }
-        // If the host was rejected or the endpoint removed meanwhile, the next round gives it up, not the time of the
-        // next attempt.
+        // If the host was rejected or the endpoint removed in the meantime, the next round gives
+        // the notification up without waiting for the next attempt.
         DeliveryResult::Failed { error, again_at: Some(again_at) } => {
             let sql = sql("UPDATE webhook_deliveries AS d SET lease_until = NULL, \
                 {node_id = NULL,} attempts = attempts + 1, error_message = $4, \
@@ -136,7 +137,7 @@ pub(crate) async fn end(
     Ok(changed > 0)
 }
 
-/// Leases these of a client.
+/// Leases these notifications of a client.
 async fn take(
     db: &Db<'_>,
     env: &Env,
@@ -167,13 +168,13 @@ async fn take(
     };
     let due = json!(due).to_string();
     let mut taken = db.all(sql, &[&due, &times.clock, &times.lease_ms, &env.node], read).await?;
-    // RETURNING has no order of its own.
+    // RETURNING has no defined order.
     taken.sort_by_key(|it| it.seq);
     Ok(taken)
 }
 
-/// The first that are due. Notifications that waited for the review of their host go one by one, in order, whichever
-/// nodes send them; a gateway that is alone keeps that order by itself.
+/// The first due notifications. Those that waited for a review of their host go one at a time, in
+/// order, whichever node sends them. A single gateway keeps that order by itself.
 async fn due_of(db: &Db<'_>, client_id: &str, count: usize, clock: Option<i64>) -> Done<Vec<i64>> {
     let sql = sql("WITH clock AS {MATERIALIZED} \
              (SELECT {coalesce(CAST($2 AS bigint), clock_ms())|$2} AS now) \
@@ -198,7 +199,8 @@ async fn due_of(db: &Db<'_>, client_id: &str, count: usize, clock: Option<i64>) 
     Ok(due)
 }
 
-/// Whether a client's notifications may be sent. No other node leases from its lane before this transaction ends.
+/// Whether a client's notifications may be sent. No other node leases from its lane before this
+/// transaction ends.
 async fn standing(db: &Db<'_>, client_id: &str) -> Done<Standing> {
     let sql = sql("SELECT h.status FROM webhook_endpoints AS e \
                    JOIN clients AS c ON c.id = e.client_id \

@@ -1,34 +1,34 @@
-//! What is to be stored of one session, and what becomes of it.
+//! A change of one session, and its outcome.
 
 use idgate_core::Session;
 
 use crate::prepared_session::Prepared;
 
-/// A change of one session, to be stored with all that follows from it.
+/// A change of one session, to be stored with all its consequences.
 pub(super) struct Change {
     pub(super) prepared: Prepared,
-    /// The key that asked for it, if the session is new.
+    /// The API key that requested it, for a new session.
     pub(super) key_id: Option<String>,
 }
 
-/// What becomes of a change.
+/// The outcome of a change.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Stored {
     /// It is durable.
     Yes,
-    /// The client has as many open sessions as it may; nothing changed.
+    /// The client has reached its limit of open sessions; nothing changed.
     NoRoom,
-    /// Another write came first, or the session is gone; nothing changed.
+    /// Another write was first, or the session is gone; nothing changed.
     LostRace,
 }
 
 impl Change {
-    /// A new session that the key `key_id` asked for.
+    /// A new session, requested by the key `key_id`.
     pub(super) fn new(prepared: Prepared, key_id: &str) -> Self {
         Self { prepared, key_id: Some(key_id.to_owned()) }
     }
 
-    /// Of a session that there is.
+    /// A change of an existing session.
     pub(super) const fn of(prepared: Prepared) -> Self {
         Self { prepared, key_id: None }
     }
@@ -41,7 +41,7 @@ impl Change {
         self.key_id.is_some()
     }
 
-    /// Whether the audit log has an entry of it.
+    /// Whether the audit log records it.
     pub(super) fn is_recorded(&self) -> bool {
         self.is_new() || self.session().settlement().is_some()
     }

@@ -1,9 +1,9 @@
-//! The results of the last 30 seconds, sealed, in a ring of unlogged tables by the half second in which
-//! they are due. Only TRUNCATE takes bytes out of a table, so a result leaves with all of its slot, and
-//! no slot is truncated that holds one that is not due.
+//! The sealed results of the last 30 seconds, in a ring of unlogged tables, one for each half
+//! second in which results are due. Only TRUNCATE removes the bytes of rows, so a result is erased
+//! with its whole slot. A slot is truncated only if every result in it is due.
 //!
-//! When a result is due is decided by the database's clock, which is one for all nodes: 30 seconds after
-//! the settlement was written. Nothing is read after it.
+//! The database's clock, which is the same for all nodes, decides when a result is due: 30 seconds
+//! after the settlement was written. After that it is never read.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,20 +22,20 @@ use super::shared::Shared;
 use crate::postgres_statements::{execute, row, rows};
 use crate::types::StoreError;
 
-/// How many slots the ring has: 48 seconds. A TRUNCATE that is held up for longer than the last 18 of
-/// them keeps later results of its slot from being erased in time, too.
+/// The number of slots: 48 seconds. A TRUNCATE that is held up for longer than the last 18 of them
+/// also delays the erasure of later results in the same slot.
 pub(super) const SLOTS: i64 = 96;
 /// How long a slot is.
 pub(super) const SLOT_MS: i64 = 500;
-/// Where a stored result says when it was verified.
+/// Where a stored result holds the time of its verification.
 const AT: Range<usize> = 1..9;
-/// Slots that may hold what is not due yet.
+/// Slots that may hold results that are not due yet.
 const AHEAD: i64 = 64;
-/// How often those are looked at, too: what a clock that was set, a long pause or a reader left behind
-/// does not wait for its slot's next turn.
+/// How often those slots are checked as well. A changed clock, a long pause or a reader may leave
+/// due results there, which must not wait for the slot's next turn.
 const LOOK_MS: i64 = 5_000;
 
-/// When all slots were looked at, by the clock that says when results are due.
+/// When all slots were last checked, by the clock that decides when results are due.
 pub(super) struct Looked(AtomicI64);
 
 impl Default for Looked {
@@ -45,7 +45,7 @@ impl Default for Looked {
 }
 
 impl Looked {
-    /// Whether it is time to do so again; then it counts as done.
+    /// Whether the next check is due; if so, it counts as done.
     fn is_due(&self, now: i64) -> bool {
         let last = self.0.load(Ordering::Relaxed);
         let is_due = !(last..last.saturating_add(LOOK_MS)).contains(&now);
@@ -65,7 +65,7 @@ pub(super) struct Kept<'r> {
     pub(super) sealed: &'r [u8],
 }
 
-/// Stores results in the slots of their times.
+/// Stores results in the slots of their due times.
 pub(super) async fn insert(tx: &Tx<'_>, kept: &[&Kept<'_>]) -> Done<()> {
     let mut slots: BTreeMap<i16, Vec<&Kept<'_>>> = BTreeMap::new();
     for result in kept {
@@ -85,7 +85,7 @@ pub(super) async fn insert(tx: &Tx<'_>, kept: &[&Kept<'_>]) -> Done<()> {
     Ok(())
 }
 
-/// Takes the result of a session away from readers; its bytes leave with its slot.
+/// Hides the result of a session from readers. Its bytes are erased with its slot.
 pub(super) async fn remove(tx: &Tx<'_>, slot: i16, session_id: &str) -> Done<()> {
     let sql = format!("DELETE FROM {} WHERE session_id = $1", table(slot.into()));
     execute(tx, &sql, &[&session_id]).await?;
@@ -113,8 +113,8 @@ pub(super) async fn read(
     Ok(Some(result(bytes, now.plus(unsigned(left)))?))
 }
 
-/// The result, redacted at `redact_at`: when this node's clock says what the database's will say then.
-/// Who stored it may have had another one.
+/// The result, with its `redact_at` by this node's clock instead of the clock of the node that
+/// stored it.
 fn result(mut bytes: Zeroizing<Vec<u8>>, redact_at: UnixMillis) -> Done<SessionResult> {
     let unreadable = || Failure::failed("a stored result cannot be read");
     let stored = SessionResult::from_bytes(&bytes).map_err(|_| unreadable())?;
@@ -124,14 +124,14 @@ fn result(mut bytes: Zeroizing<Vec<u8>>, redact_at: UnixMillis) -> Done<SessionR
     SessionResult::from_bytes(&bytes).map_err(|_| unreadable())
 }
 
-/// Whether there is a result of this session, whether or not it may be read.
+/// Whether a result of this session is stored, readable or not.
 pub(super) async fn has(on: &impl GenericClient, slot: i16, session_id: &str) -> Done<bool> {
     let sql = format!("SELECT FROM {} WHERE session_id = $1", table(slot.into()));
     Ok(row(on, &sql, &[&session_id]).await?.is_some())
 }
 
-/// Erases the results that are due; says how many there were. What a reader of the table holds up is
-/// erased by a later call.
+/// Erases due results and returns how many there were. A later call erases those in a table that a
+/// reader is using.
 pub(super) async fn erase_due(shared: &Shared, now: UnixMillis) -> Done<usize> {
     let (now, slots) = filled(shared, now).await?;
     let looks_at_all = shared.claims_looked.is_due(now);
@@ -146,7 +146,7 @@ pub(super) async fn erase_due(shared: &Shared, now: UnixMillis) -> Done<usize> {
             Err(Failure::Store(StoreError::Unavailable(why))) => tracing::warn!(
                 why,
                 slot,
-                "results that are due stay until a reader of their table ends: nothing may hold a \
+                "due results are erased only when a reader of their table ends: nothing may hold a \
                  transaction open on the tables claims_*"
             ),
             Err(failure) => return Err(failure),
@@ -155,8 +155,7 @@ pub(super) async fn erase_due(shared: &Shared, now: UnixMillis) -> Done<usize> {
     Ok(erased)
 }
 
-/// How many results there are, and how long the one that should have gone first is overdue, in
-/// milliseconds.
+/// How many results are stored, and how many milliseconds the oldest one is overdue.
 pub(super) async fn stored(shared: &Shared, now: UnixMillis) -> Done<(u64, u64)> {
     let (now, slots) = filled(shared, now).await?;
     let client = shared.pool.client().await?;
@@ -175,7 +174,7 @@ pub(super) async fn stored(shared: &Shared, now: UnixMillis) -> Done<(u64, u64)>
 /// The time, and the slots that are not empty.
 async fn filled(shared: &Shared, now: UnixMillis) -> Done<(i64, Vec<i64>)> {
     let client = shared.pool.client().await?;
-    // Files have a size as soon as there is a row, whether or not it is committed.
+    // A file has a size as soon as it has a row, committed or not.
     let found = rows(
         &client,
         "SELECT coalesce($1::bigint, clock_ms()), slot FROM (SELECT NULL::bigint AS slot UNION ALL \
@@ -192,7 +191,7 @@ async fn filled(shared: &Shared, now: UnixMillis) -> Done<(i64, Vec<i64>)> {
     Ok((time, slots))
 }
 
-/// Empties a slot if everything in it is due; says how many results it had.
+/// Truncates a slot if everything in it is due. Returns how many results it had.
 async fn truncate(shared: &Shared, slot: i64, now: i64) -> Done<usize> {
     let table = table(slot);
     let count = format!(
@@ -200,7 +199,7 @@ async fn truncate(shared: &Shared, slot: i64, now: i64) -> Done<usize> {
     );
     let latest = now.saturating_add(number(FARTHEST_MS));
     let mut client = shared.pool.client().await?;
-    // Whoever reads is not in the way yet.
+    // Readers do not block this statement yet.
     let counted = row(&client, &count, &[&now, &latest]).await?;
     let stays = counted.map(|row| row.try_get::<_, i64>(1)).transpose()?;
     if stays.is_some_and(|stays| stays > 0) {

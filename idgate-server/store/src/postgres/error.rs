@@ -1,4 +1,4 @@
-//! What a failure of PostgreSQL means.
+//! Classifies PostgreSQL's errors.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use tokio_postgres::error::SqlState;
 use super::super::types::StoreError;
 pub(crate) use crate::failure::{Done, Failure};
 
-/// What comes of work that panicked.
+/// The error for work that panicked.
 pub(super) fn panicked() -> StoreError {
     StoreError::Failed("the store panicked".into())
 }
@@ -25,7 +25,8 @@ impl From<tokio_postgres::Error> for Failure {
 
 fn of_code(code: &SqlState, text: String) -> Failure {
     match *code {
-        // The last: a statement that was sent together with this one failed, and nobody says how.
+        // The last one: another statement of the same pipeline failed, and this error does not say
+        // how.
         SqlState::T_R_SERIALIZATION_FAILURE
         | SqlState::T_R_DEADLOCK_DETECTED
         | SqlState::IN_FAILED_SQL_TRANSACTION => Failure::Again(text),
@@ -38,22 +39,22 @@ fn of_code(code: &SqlState, text: String) -> Failure {
     }
 }
 
-/// Whether the server, and not what is asked of it, is in the way.
+/// Whether the server's state is the cause, not the statement.
 fn is_passing(code: &SqlState) -> bool {
-    // Connections, what was cancelled, resources, shutdowns, faults of the system, and a server that
-    // only reads: another one has taken its place.
+    // Connections, cancelled statements, resources, shutdowns and system errors. Also a read-only
+    // server: another one has taken over.
     let classes = ["08", "53", "57", "58"];
     let passing = [SqlState::LOCK_NOT_AVAILABLE, SqlState::READ_ONLY_SQL_TRANSACTION];
     classes.iter().any(|class| code.code().starts_with(class)) || passing.contains(code)
 }
 
-/// Whether the way to the server failed.
+/// Whether the connection to the server failed.
 fn is_of_connection(error: &tokio_postgres::Error) -> bool {
     use std::error::Error as _;
     error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
 }
 
-/// The server's own words without its details, which may quote what is stored.
+/// The server's message without its details, which may quote stored values.
 fn describe(error: &tokio_postgres::Error) -> String {
     use std::error::Error as _;
     let mut text = "PostgreSQL: ".to_owned();
@@ -69,7 +70,7 @@ fn describe(error: &tokio_postgres::Error) -> String {
     text
 }
 
-/// The remedy where a pooler, and not PostgreSQL, is the cause.
+/// The remedy if a pooler is the cause, not PostgreSQL.
 fn remedy(code: &SqlState, message: &str) -> Option<&'static str> {
     match *code {
         SqlState::PROTOCOL_VIOLATION if message.contains("startup parameter") => Some(
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_pooler_causes_names_the_pooler() {
+    fn errors_caused_by_a_pooler_name_the_pooler() {
         for (code, message, names) in [
             ("08P01", "unsupported startup parameter: options", true),
             ("08P01", "invalid message", false),
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_whether_it_passes() {
+    fn temporary_failures_are_told_from_permanent_ones() {
         let of = |code: &str| StoreError::from(of_code(&SqlState::from_code(code), String::new()));
         for code in ["08006", "53300", "57P01", "57P03", "57014", "55P03", "25006", "58030"] {
             assert!(matches!(of(code), StoreError::Unavailable(_)), "{code}");
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_met_another_transaction_is_tried_again() {
+    fn conflicts_with_another_transaction_are_retried() {
         for code in ["40001", "40P01", "25P02"] {
             let failure = of_code(&SqlState::from_code(code), String::new());
             assert!(matches!(failure, Failure::Again(_)), "{code}");

@@ -1,4 +1,4 @@
-//! A gateway's store: opened, asked and closed.
+//! Opens, runs and closes a gateway's store on PostgreSQL.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -34,13 +34,13 @@ use crate::types::{Read, SessionRate, StoreError, Write};
 use idgate_base::clock::{Clock, SystemClock};
 use idgate_base::spans::{Key, Kind, Span, Value};
 
-/// How long a read may take that many wait for.
+/// How long a shared read may take.
 const SHARED_ANSWER: Duration = Duration::from_secs(10);
 
-/// Connections that requests never have.
+/// Connections reserved for work other than requests.
 const ASIDE: usize = 2;
 
-/// A write with the span of it, where there is one.
+/// A write with its tracing span, if there is one.
 pub(super) fn committing<T>(
     write: impl Future<Output = Result<T, StoreError>> + Send + 'static,
 ) -> Write<'static, T> {
@@ -53,18 +53,18 @@ pub(super) fn committing<T>(
     })
 }
 
-/// How a gateway opens its store.
+/// Options of a gateway's store.
 #[derive(Clone, Copy, Debug)]
 pub struct PostgresOptions<'a> {
-    /// Where the database is.
+    /// The database.
     pub address: &'a Address,
-    /// The same on all nodes; the database never has it.
+    /// The same on all nodes. The database never has it.
     pub instance_key: &'a InstanceKey,
     /// Pinned signers serve live sessions in development only.
     pub environment: Environment,
-    /// What a client may have at a time.
+    /// The limits of a client.
     pub quotas: Quotas,
-    /// Whether an older schema is brought up to date.
+    /// Whether an older schema is migrated.
     pub migrates: bool,
 }
 
@@ -76,17 +76,17 @@ pub(crate) struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to a database that may be in use by other nodes. Results that are due are gone before
+    /// Connects to a database that other nodes may be using. Expired results are erased before
     /// anything can be read.
     ///
     /// # Errors
-    /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
-    /// says what to do.
+    /// The database cannot be reached or used, its schema has another version, or the key is not
+    /// its key. The text says what to do.
     pub(crate) fn open(options: PostgresOptions<'_>, now: UnixMillis) -> Result<Self, StoreError> {
         Self::open_with(options, LeaseClock::Databases, Arc::new(SystemClock), now)
     }
 
-    /// The same where a test moves the clock that says when results are due.
+    /// Like `open`, with a clock that a test moves to decide when results are due.
     #[cfg(test)]
     pub(crate) fn open_at(
         options: PostgresOptions<'_>,
@@ -95,7 +95,7 @@ impl PostgresStore {
         Self::open_with(options, LeaseClock::Callers, Arc::new(SystemClock), now)
     }
 
-    /// The same where the test also says when what is waited for takes too long.
+    /// Like `open_at`, with a clock by which waits time out.
     #[cfg(test)]
     pub(crate) fn open_waiting_by(
         clock: Arc<dyn Clock>,
@@ -138,7 +138,7 @@ impl PostgresStore {
         Ok(Self { shared, threads })
     }
 
-    /// Reads. When nobody waits for it any more, it is broken off.
+    /// Reads. The read is cancelled when its caller stops waiting.
     pub(super) fn run_read<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
         &self,
         work: impl FnOnce(Arc<Shared>) -> F,
@@ -151,7 +151,7 @@ impl PostgresStore {
         })
     }
 
-    /// Writes, whether or not anybody waits for it.
+    /// Writes, whether or not the caller still waits.
     pub(super) fn run_write<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
         &self,
         whose: LaneKey,
@@ -160,7 +160,7 @@ impl PostgresStore {
         self.run_write_at(None, whose, work)
     }
 
-    /// The same when those before it in a row have written.
+    /// Like `run_write`, after those that were queued before it.
     pub(super) fn run_write_at<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
         &self,
         place: Option<Place>,
@@ -180,7 +180,7 @@ impl PostgresStore {
         })
     }
 
-    /// What is asked is of a hundred kinds: each is boxed, so that it is one kind of task.
+    /// Boxes the work: otherwise each of a hundred use cases would be a task type of its own.
     fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = Done<T>> + Send + 'static,
@@ -191,7 +191,7 @@ impl PostgresStore {
     }
 }
 
-/// Answers with what comes of it, or that nothing did in time. Who no longer waits does not need to know.
+/// Sends the outcome, or an error if the time is over. The receiver may be gone.
 async fn in_time<T>(
     clock: Arc<dyn Clock>,
     work: Boxed<'static, T>,
@@ -203,7 +203,7 @@ async fn in_time<T>(
     });
 }
 
-/// Reads for all who wait, and tells them.
+/// Reads once for all callers that wait, and sends each the result.
 async fn read_for_all<T: Clone>(
     shared: Arc<Shared>,
     reads: Arc<SharedReads<T>>,
@@ -211,7 +211,7 @@ async fn read_for_all<T: Clone>(
     work: UseCase<(), T>,
 ) {
     let client = shared.pool.client().await;
-    // A request that asks from here on may know of a later change.
+    // A request that asks from now on may know of a later change.
     let askers = reads.leave();
     if askers.iter().all(oneshot::Sender::is_closed) {
         return;
@@ -235,7 +235,7 @@ async fn read_for_all<T: Clone>(
     );
 }
 
-/// Makes the key that signs, which has to be there before the first request.
+/// Creates the signing key, which must exist before the first request.
 async fn begin_signing(shared: &Shared, now: UnixMillis) -> Done<()> {
     let with = (&*shared.env.sealer, now);
     let ensure = shared.pool.transact(&with, |&(sealer, now), tx| {
@@ -244,16 +244,16 @@ async fn begin_signing(shared: &Shared, now: UnixMillis) -> Done<()> {
     ensure.await
 }
 
-/// What is under way on the threads of the store, and what comes of it; nothing, if it panics.
+/// Work in progress on the store's threads, and its outcome. If the work panics, there is none.
 struct Asked<T> {
     task: JoinHandle<()>,
     answer: oneshot::Receiver<Result<T, StoreError>>,
 }
 
-/// Brings the schema of a database up to date; says from which number to which.
+/// Migrates the schema of a database. Returns the old and the new version.
 ///
 /// # Errors
-/// It cannot be reached, or its schema is newer than this program can work with.
+/// The database cannot be reached, or its schema is too new for this program.
 pub fn migrate(address: &Address) -> Result<(i64, i64), StoreError> {
     migrate_at(&Threads::start(1)?, address)
 }
@@ -263,7 +263,7 @@ pub(crate) fn migrate_at(threads: &Threads, address: &Address) -> Result<(i64, i
     threads.wait(async move { Ok(schema::migrate(&pool).await?) })
 }
 
-/// A read that ends with whoever waits for it.
+/// A read that is cancelled when its caller stops waiting.
 struct Reading(JoinHandle<()>);
 
 impl Drop for Reading {
@@ -273,7 +273,7 @@ impl Drop for Reading {
 }
 
 impl Shared {
-    /// What comes before the first request.
+    /// Runs before the first request.
     async fn begin(&self, migrates: bool, now: UnixMillis) -> Done<()> {
         schema::prepare(&self.pool, migrates).await?;
         let first = instance::check_key(&self.pool, &self.env.sealer).await?;
@@ -288,7 +288,7 @@ impl Shared {
         Ok(())
     }
 
-    /// What comes after the last one.
+    /// Runs after the last request.
     async fn end(&self) -> Done<()> {
         let unstored = self.env.uses.unstored();
         store_uses(&Db::Client(&self.pool.client().await?), &unstored).await?;
@@ -297,7 +297,7 @@ impl Shared {
     }
 }
 
-/// Stores the uses of keys, and tells the other nodes that this one is gone.
+/// Stores the uses of keys, and tells the other nodes that this one is leaving.
 impl Drop for PostgresStore {
     fn drop(&mut self) {
         let shared = self.shared.clone();
@@ -306,12 +306,12 @@ impl Drop for PostgresStore {
             ended.map_or(Ok(()), |ended| Ok(ended?))
         });
         if let Err(error) = ended {
-            tracing::warn!(cause = %error, "the database was left without a word");
+            tracing::warn!(cause = %error, "the other nodes could not be told that this one stops");
         }
     }
 }
 
-/// How use cases get to the database.
+/// Runs use cases on the database.
 impl PostgresStore {
     pub(crate) fn read<A, T>(&self, with: A, work: UseCase<A, T>) -> Read<'static, T>
     where
@@ -389,8 +389,8 @@ impl PostgresStore {
         })
     }
 
-    /// `stored`: finds out what became of a COMMIT that was not answered. The end of the chain is held before the
-    /// change looks at anything, so that all changes before are committed.
+    /// `stored` finds out what became of a COMMIT that was not acknowledged. The head of the chain
+    /// is locked before the change reads anything, so all earlier changes are committed.
     pub(crate) fn record<A, T>(
         &self,
         client_id: &TenantId,
@@ -427,7 +427,7 @@ impl PostgresStore {
     }
 }
 
-/// Duties, limits and probes of a gateway that may be one of several.
+/// Leases, rate limits and probes for a gateway that may be one of several.
 impl PostgresStore {
     pub(crate) fn leads(&self, duty: &'static str, lasting: Duration) -> Read<'_, bool> {
         self.run_read(move |shared| async move { leases::hold(&shared, duty, lasting).await })
@@ -450,7 +450,7 @@ impl PostgresStore {
         self.run_write(whose, move |shared| async move { rates::charge(&shared, &id, rate).await })
     }
 
-    /// Forgets limits that are full again.
+    /// Removes rate limits that are full again.
     pub(crate) fn forget_rates(&self) -> Write<'static, ()> {
         self.run_write(LaneKey::GATEWAY, move |shared| async move { rates::forget(&shared).await })
     }

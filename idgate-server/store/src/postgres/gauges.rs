@@ -12,7 +12,7 @@ use super::shared::Shared;
 use idgate_base::telemetry::Gauges;
 
 async fn gauges(shared: &Shared, now: UnixMillis) -> Done<Gauges> {
-    // Before this asks for one itself.
+    // Read before this function takes a connection itself.
     shared.env.telemetry.pool(shared.pool.load());
     let (claims_rows, purge_lag_ms) = claims::stored(shared, now).await?;
     let client = shared.pool.client().await?;

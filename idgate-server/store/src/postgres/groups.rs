@@ -1,8 +1,8 @@
-//! Group commit: what is asked for in one lane while a transaction of that lane is under way is written
-//! by the next one, together. A lane is a client's, whose transactions would wait for one another at the
-//! end of its audit chain anyway; so hardly anybody waits who would not have waited, and a client that asks
-//! for much takes one connection. Who asks alone waits for no others to come. What comes while a node waits
-//! for its turn goes with those who wait already.
+//! Group commit. Changes that arrive in a lane while a transaction of that lane is in progress are
+//! written together by the next transaction. A lane belongs to a client, whose transactions would
+//! have to wait for each other at the head of its audit chain anyway. So hardly any change waits
+//! longer, and a busy client uses a single connection. A lone change does not wait for others.
+//! Changes that arrive while a node waits for its turn join those already waiting.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,16 +15,16 @@ use super::super::types::StoreError;
 use super::error::panicked;
 use idgate_base::clock::Clock;
 
-/// Changes in one transaction.
+/// The most changes in one transaction.
 const MOST: usize = 64;
-/// How long a change waits behind others of its lane before load is shed.
+/// How long a change waits behind others in its lane before load is shed.
 pub(super) const TURN: Duration = Duration::from_secs(3);
-/// The same for what the gateway does by itself.
+/// The same for the gateway's own changes.
 const OWN_TURN: Duration = Duration::from_secs(14);
 
 type Teller<T> = oneshot::Sender<Result<T, StoreError>>;
 
-/// Changes of type `J` that wait, each of which comes to a `T`.
+/// Waiting changes of type `J`, each with an outcome of type `T`.
 pub(super) struct Groups<J, T>(Mutex<HashMap<LaneKey, VecDeque<Waiting<J, T>>>>);
 
 struct Waiting<J, T> {
@@ -33,7 +33,7 @@ struct Waiting<J, T> {
     place: Arc<()>,
 }
 
-/// What is waited for.
+/// A waiting change, from its caller's side.
 pub(super) struct Place<J, T> {
     groups: Arc<Groups<J, T>>,
     whose: LaneKey,
@@ -41,14 +41,14 @@ pub(super) struct Place<J, T> {
     told: oneshot::Receiver<Result<T, StoreError>>,
 }
 
-/// A lane that somebody has to write until it is empty.
+/// A lane whose holder has to write until it is empty.
 pub(super) struct Lane<J, T> {
     groups: Arc<Groups<J, T>>,
     whose: LaneKey,
     is_left: bool,
 }
 
-/// What is written together.
+/// The changes that are written together.
 pub(super) struct Group<J, T> {
     pub(super) jobs: Vec<J>,
     tellers: Vec<Teller<T>>,
@@ -61,7 +61,7 @@ impl<J, T> Default for Groups<J, T> {
 }
 
 impl<J, T> Groups<J, T> {
-    /// Waits with the others of a lane. With the lane if nobody is at it.
+    /// Queues a change in a lane. Returns the lane as well if no other task is writing it.
     pub(super) fn join(
         self: &Arc<Self>,
         whose: LaneKey,
@@ -84,8 +84,8 @@ impl<J, T> Groups<J, T> {
 }
 
 impl<J, T> Lane<J, T> {
-    /// What waits now, as much as goes together; `None`: nothing does, and nobody is at the lane any
-    /// more. `fits` says whether a job may be with those before it.
+    /// The next group of waiting changes. `None`: nothing waits, and the lane is released. `fits`
+    /// decides whether a job can join those before it.
     pub(super) fn next(&mut self, fits: impl Fn(&[J], &J) -> bool) -> Option<Group<J, T>> {
         let mut lanes = self.groups.lanes();
         let group = take(lanes.get_mut(&self.whose), MOST, fits);
@@ -97,20 +97,20 @@ impl<J, T> Lane<J, T> {
         Some(group)
     }
 
-    /// What has come since a group was taken, as much as goes with it.
+    /// The changes that arrived since `first` was taken and can join it.
     pub(super) fn more(&self, first: &Group<J, T>, fits: impl Fn(&[J], &J) -> bool) -> Group<J, T> {
         let room = MOST.saturating_sub(first.jobs.len());
         let fits = |more: &[J], next: &J| fits(&first.jobs, next) && fits(more, next);
         take(self.groups.lanes().get_mut(&self.whose), room, fits)
     }
 
-    /// Whether it is the gateway's own.
+    /// Whether it is the gateway's own lane.
     pub(super) fn is_gateways(&self) -> bool {
         self.whose == LaneKey::GATEWAY
     }
 }
 
-/// Takes from the front of a lane what fits, `most` at most.
+/// Takes at most `most` fitting changes from the front of a lane.
 fn take<J, T>(
     lane: Option<&mut VecDeque<Waiting<J, T>>>,
     most: usize,
@@ -128,7 +128,7 @@ fn take<J, T>(
     group
 }
 
-/// Whoever is at a lane when it panics leaves it to the next one.
+/// A task that panics releases its lane.
 impl<J, T> Drop for Lane<J, T> {
     fn drop(&mut self) {
         if !self.is_left {
@@ -138,17 +138,17 @@ impl<J, T> Drop for Lane<J, T> {
 }
 
 impl<J, T> Group<J, T> {
-    /// Tells what became of the jobs, in their order.
+    /// Sends the outcomes of the jobs, in order.
     pub(super) fn tell(self, outcomes: Vec<Result<T, StoreError>>) {
         for (teller, outcome) in self.tellers.into_iter().zip(outcomes) {
-            // Who no longer waits does not need to know.
+            // The receiver may be gone.
             let _ = teller.send(outcome);
         }
     }
 }
 
 impl<J, T> Place<J, T> {
-    /// What became of it.
+    /// Waits for the outcome.
     ///
     /// # Errors
     /// [`StoreError::Busy`]: its turn does not come soon. Others as the store has them.
@@ -162,7 +162,7 @@ impl<J, T> Place<J, T> {
         told.unwrap_or_else(|_| Err(panicked()))
     }
 
-    /// Whether it was still waiting.
+    /// Leaves the queue. Returns whether it was still waiting.
     fn leave(&self) -> bool {
         let mut lanes = self.groups.lanes();
         let Some(lane) = lanes.get_mut(&self.whose) else { return false };
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_goes_together_in_its_order_and_one_writer_is_at_a_lane() {
+    fn waiting_changes_are_grouped_in_order_with_one_writer_per_lane() {
         let groups = Numbers::default();
         let (_first, lane) = groups.join(LANE, 1);
         let mut lane = lane.unwrap();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_later_goes_with_a_group_as_far_as_it_fits_and_there_is_room() {
+    fn later_changes_join_a_group_if_they_fit_and_there_is_room() {
         let groups = Numbers::default();
         let (_first, lane) = groups.join(LANE, 1);
         let mut lane = lane.unwrap();
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_is_told_its_own_outcome() {
+    async fn each_change_gets_its_own_outcome() {
         let groups = Numbers::default();
         let ((first, lane), (second, _)) = (groups.join(LANE, 1), groups.join(LANE, 2));
         let group = lane.unwrap().next(unlike).unwrap();
@@ -243,7 +243,7 @@ mod tests {
         assert!(matches!(second.told(&SystemClock).await, Err(StoreError::Full)));
     }
 
-    /// The outcome at `place`, whose time to wait for a turn has passed.
+    /// The outcome at `place`, whose wait for a turn has timed out.
     async fn waited_for(place: Place<u32, u32>) -> JoinHandle<Result<u32, StoreError>> {
         let clock = VirtualClock::default();
         let waiting = clock.clone();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_for_long_is_not_written_any_more() {
+    async fn a_change_that_waited_too_long_is_not_written() {
         let groups = Numbers::default();
         let (_first, lane) = groups.join(LANE, 1);
         let mut lane = lane.unwrap();
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_at_it_is_waited_for() {
+    async fn a_change_that_is_being_written_is_waited_for() {
         let groups = Numbers::default();
         let (first, lane) = groups.join(LANE, 1);
         let group = lane.unwrap().next(unlike).unwrap();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lane_whose_writer_panicked_is_free_again() {
+    async fn a_panicking_writer_releases_its_lane() {
         let groups = Numbers::default();
         let (first, lane) = groups.join(LANE, 1);
         drop(lane);

@@ -1,5 +1,6 @@
-//! New sessions under an `Idempotency-Key`. Of several requests under one key, on whichever nodes, the first to store
-//! its answer makes the session; the others wait for its commit and find the answer.
+//! New sessions under an `Idempotency-Key`. If several requests use one key, on any nodes, the
+//! first to store its answer creates the session. The others wait for its commit and find the
+//! answer.
 
 use super::super::db::Db;
 use super::super::idempotency::{Created, SealedOnce, find, insert};
@@ -39,11 +40,12 @@ async fn create_in(
 ) -> Done<Created> {
     let (session, db) = (change.session(), Db::Transaction(tx));
     if !insert(&db, session, once).await? {
-        // The first request has committed. If its session is deleted at this very moment, the key is free again.
+        // The first request has committed. If its session is deleted at this very moment, the key
+        // is free again.
         let (client_id, now) = (session.tenant().as_str(), session.created_at());
         let earlier = find(&db, client_id, &once.once.key, now).await?;
         let earlier = earlier.ok_or_else(|| Failure::Again("a free key".into()))?;
-        // A try before this one was committed, although its answer was lost.
+        // An earlier try was committed, although its acknowledgement was lost.
         let is_own = earlier.session_id == session.id().as_str();
         return Ok(if is_own { Created::Made } else { Created::Earlier(earlier) });
     }

@@ -1,4 +1,4 @@
-//! Which instance keys the database is sealed with. It never has one itself.
+//! Checks which instance keys the database is sealed with. The database itself never has a key.
 
 use super::super::instance_keys::{self, Lock, checks, judge};
 use super::super::key_check::Check;
@@ -8,16 +8,17 @@ use crate::db::Db;
 use crate::postgres_statements::row;
 use crate::seal::Sealer;
 
-/// Refuses other keys than those that the database is sealed with; an empty database takes any. Gives the key that
-/// seals, if it is to be noted with the first value that it seals.
+/// Rejects keys other than those that the database is sealed with. An empty database accepts any
+/// key. Returns the key that seals if its check has to be stored with the first value that it
+/// seals.
 pub(crate) async fn check_key(pool: &Pool, sealer: &Sealer) -> Done<Option<Check>> {
     pool.transact(sealer, |sealer, tx| {
         Box::pin(async move {
             let copying = row(tx, "SELECT FROM instance WHERE name = $1", &[&COPYING]).await?;
             if copying.is_some() {
                 return Err(Failure::failed(
-                    "a data directory was copied into this database, and that did not end; run \
-                     `idgate copy` again",
+                    "the copy of a data directory into this database is incomplete; run `idgate \
+                     copy` again",
                 ));
             }
             instance_keys::first_key(&Db::Transaction(tx), sealer).await
@@ -26,10 +27,11 @@ pub(crate) async fn check_key(pool: &Pool, sealer: &Sealer) -> Done<Option<Check
     .await
 }
 
-/// Set while a data directory is copied into the database, which is not all there yet.
+/// Set while a data directory is being copied into the database, which is incomplete until then.
 pub(super) const COPYING: &str = "copying_from";
 
-/// The same for a command, which may only read: without a lock, and without a change unless the database is empty.
+/// The same for a command, which may be read-only: without a lock, and without a change unless the
+/// database is empty.
 pub(crate) async fn first_key(pool: &Pool, sealer: &Sealer) -> Done<Option<Check>> {
     let client = pool.client().await?;
     let copying = row(&client, "SELECT FROM instance WHERE name = $1", &[&COPYING]).await?;

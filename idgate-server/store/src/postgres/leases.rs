@@ -1,6 +1,6 @@
-//! Who of several nodes does what one at a time is enough for. Whoever has the lease renews it; another
-//! one takes it when it ends, by the database's clock, or when its owner leaves. Nothing goes wrong when
-//! two nodes do the same: it is work for nothing.
+//! Leases for duties that only one of several nodes needs to do. The holder renews its lease.
+//! Another node takes it when it ends by the database's clock, or when its holder leaves. If two
+//! nodes do the same duty, only work is wasted.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::error::Done;
 use super::shared::Shared;
 use crate::postgres_statements::{execute, row};
 
-/// Whether this node is to do it now, and no other for so long.
+/// Whether this node holds the lease, for at least the time `lasting`.
 pub(super) async fn hold(shared: &Shared, name: &str, lasting: Duration) -> Done<bool> {
     if shared.live.count() == 1 {
         return Ok(true);
@@ -35,7 +35,7 @@ pub(super) async fn hold(shared: &Shared, name: &str, lasting: Duration) -> Done
     Ok(taken > 0)
 }
 
-/// Gives away what this node has.
+/// Gives up this node's leases.
 pub(super) async fn leave(shared: &Shared) -> Done<()> {
     let client = shared.aside.client().await?;
     execute(&client, "DELETE FROM leases WHERE node_id = $1", &[&shared.env.node]).await?;

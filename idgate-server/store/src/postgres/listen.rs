@@ -1,6 +1,6 @@
-//! Word of changes between nodes. NOTIFY wakes those who watch a session elsewhere, after the commit and
-//! on a connection of its own, so that no commit waits for it. It may be lost: what counts is that
-//! every session that somebody watches is looked at each second.
+//! Tells other nodes about changes. NOTIFY wakes the nodes that watch a session. It is sent after
+//! the commit on its own connection, so that no commit waits for it. Notifications may get lost:
+//! every watched session is also polled each second.
 
 use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
@@ -21,36 +21,36 @@ use crate::address::Address;
 use crate::audit_chain::hex;
 use crate::postgres_statements::{execute, rows};
 
-/// How often what is watched is looked at, and how soon a lost connection is made again.
+/// How often watched sessions are polled, and the delay before reconnecting.
 const LOOK: Duration = Duration::from_secs(1);
-/// Changes that wait to be told; more are found by looking.
+/// How many changes may wait to be sent. Polling finds the rest.
 const WAITING: usize = 4096;
-/// Changes in one notification, which may have 8000 bytes.
+/// Changes per notification, which is limited to 8000 bytes.
 const AT_ONCE: usize = 100;
-/// How long what follows a notification waits for more to go with it: each one wakes every node.
+/// How long to collect further changes after a notification, because each one wakes every node.
 const GATHER: Duration = Duration::from_millis(20);
-/// Bytes that stand for a session: two that share them are looked at for nothing.
+/// Bytes that identify a session. If two sessions share them, one is read for nothing.
 const WORD: usize = 16;
 const CHANNEL: &str = "idgate_sessions";
 
-/// Where changes of this node are told.
+/// Takes this node's changes to be announced.
 pub(super) struct News(Sender<String>);
 
 impl News {
-    /// And who passes them on.
+    /// Also returns the receiver for the task that sends them.
     pub(super) fn new() -> (Self, Receiver<String>) {
         let (tell, told) = mpsc::channel(WAITING);
         (Self(tell), told)
     }
 
-    /// Tells other nodes that a session changed, if there is room.
+    /// Announces a change of a session to other nodes, if there is room.
     pub(super) fn tell(&self, id: &str) {
-        // What is not told is found by looking.
+        // Polling finds changes that are not announced.
         let _ = self.0.try_send(word(id));
     }
 }
 
-/// Tells, listens and looks until the store is closed.
+/// Announces, listens and polls until the store is closed.
 pub(super) async fn run(shared: Arc<Shared>, address: Address, told: Receiver<String>) {
     tokio::join!(tell(&shared, told), listen(&shared, &address), look(&shared));
 }
@@ -60,7 +60,7 @@ async fn tell(shared: &Shared, mut told: Receiver<String>) {
     while told.recv_many(&mut words, AT_ONCE).await > 0 {
         let text = format!("{} {}", shared.env.node, words.join(" "));
         if let Err(error) = notify(shared, &text).await {
-            tracing::debug!(cause = ?error, "other nodes are not told of changes");
+            tracing::debug!(cause = ?error, "other nodes are not notified of changes");
         }
         if words.len() < AT_ONCE {
             tokio::time::sleep(GATHER).await;
@@ -86,7 +86,7 @@ async fn listen(shared: &Shared, address: &Address) {
             hear(shared, address, NoTls).await
         };
         if let Err(error) = heard {
-            tracing::debug!(cause = ?error, "changes on other nodes are found by looking");
+            tracing::debug!(cause = ?error, "changes on other nodes are found by polling");
         }
         tokio::time::sleep(LOOK).await;
     }
@@ -120,7 +120,7 @@ where
 impl Shared {
     fn hear(&self, text: &str) {
         let mut words = text.split(' ');
-        // Its own changes were told when they were made.
+        // Its own changes were published locally when they were made.
         if words.next() == Some(&self.env.node) {
             return;
         }
@@ -133,14 +133,14 @@ impl Shared {
     }
 }
 
-/// What stands for a session in a notification, which every role of the database may hear: whoever knows
-/// the id of an open session can answer it.
+/// The session's name in a notification. Every database role may listen, and the id of an open
+/// session is enough to answer it, so the id is hashed.
 fn word(id: &str) -> String {
     let digest = digest(&SHA256, id.as_bytes());
     hex(digest.as_ref().get(..WORD).unwrap_or_default())
 }
 
-/// The revision that a watched session had, and how often it was looked at.
+/// The last revision of a watched session, and how often it was polled.
 type LaneCache = HashMap<String, (Option<i64>, usize)>;
 
 async fn look(shared: &Shared) {
@@ -170,7 +170,8 @@ async fn look_once(shared: &Shared, watched: &[String], known: &mut LaneCache) -
         let revision = revisions.get(id).copied();
         let (before, looks) = known.entry(id.clone()).or_insert((revision, 0));
         *looks = looks.saturating_add(1);
-        // What changed between the beginning of a watch and the first look is told with the second.
+        // A change between the start of a watch and the first poll is published with the second
+        // poll.
         if *before != revision || *looks == 2 {
             *before = revision;
             shared.env.changes.publish(&SessionId::new(id.clone()));
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notification_names_no_session() {
+    fn a_notification_does_not_contain_the_session_id() {
         let (one, other) = (word("ses_one"), word("ses_other"));
         assert_eq!(one, word("ses_one"));
         assert_ne!(one, other);

@@ -1,9 +1,9 @@
-//! The store in PostgreSQL: any number of gateways share one database.
+//! The store in PostgreSQL, which any number of gateways share.
 //!
-//! Each use case is one statement or one transaction (`pool.rs`); nothing is locked for all. Times that
-//! nodes compare are the database's (`clock_ms()`): when results are due, leases, heartbeats. Times that
-//! callers give are what the product shows, and what one node alone decides by: `created_at`,
-//! `expires_at`, `settled_at`, how old an audit entry is.
+//! Each use case is one statement or one transaction (`pool.rs`); there is no global lock. Times
+//! that nodes compare are the database's (`clock_ms()`): expiry of results, leases, heartbeats.
+//! Times from callers are those that the product shows, or that a single node decides by:
+//! `created_at`, `expires_at`, `settled_at`, the age of an audit entry.
 
 pub(super) mod audit;
 mod change;

@@ -1,5 +1,5 @@
-//! The nodes that share the database: each says every second that it is there, in which version, and which
-//! key it seals with. Times are the database's.
+//! The nodes that share the database. Every second, each node stores a heartbeat with its version
+//! and the key that it seals with. Times are the database's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,11 +24,11 @@ use crate::seal::Sealer;
 use crate::session_upkeep::REASONS;
 use idgate_base::entropy::OsEntropy;
 
-/// How often a node says that it is there.
+/// The interval of heartbeats.
 const BEAT: Duration = Duration::from_secs(1);
-/// After so long all others know of a new one.
+/// After this time all other nodes know of a new one.
 const KNOWN: Duration = Duration::from_millis(1500);
-/// A name that no node had before.
+/// A name that no other node has had.
 pub(super) fn name() -> Result<String, StoreError> {
     let mut bytes = [0; 8];
     let drawn = OsEntropy.fill(&mut bytes);
@@ -36,14 +36,14 @@ pub(super) fn name() -> Result<String, StoreError> {
     Ok(hex(&bytes))
 }
 
-/// How many nodes there are, this one among them, as of its last heartbeat.
+/// The number of nodes, including this one, as of its last heartbeat.
 #[derive(Default)]
 pub(super) struct Live {
     count: AtomicU64,
-    /// When it came to others, by its own clock; 0: there were none.
+    /// When this node joined others, by its own clock. 0: there were no others.
     joined: AtomicU64,
-    /// Whether this one has left. Held while it says that it is there, so that no heartbeat comes after
-    /// its last word.
+    /// Whether this node has left. Held during a heartbeat, so that no heartbeat follows the
+    /// leaving.
     has_left: Mutex<bool>,
 }
 
@@ -57,18 +57,19 @@ impl Live {
     }
 }
 
-/// Says that this node is there, and forgets those that are gone for an hour. Where there are others,
-/// this one waits until they know: each grants its part of every limit, by the number that it knows.
+/// Announces this node, and removes nodes that have been gone for an hour. If there are others,
+/// this node waits until they know: each node grants its share of every limit, by the number of
+/// nodes that it knows.
 ///
 /// # Errors
-/// A command that wants no node here came first: one that copies into the database, or that forgets the
-/// instance key that this one seals with.
+/// A command that excludes this node was first: one that copies into the database, or one that
+/// removes the instance key that this node seals with.
 pub(super) async fn join(shared: &Shared, now: UnixMillis) -> Done<Option<Check>> {
     shared
         .aside
         .transact(shared, |shared, tx| {
             Box::pin(async move {
-                // Of those that start together each sees those before it.
+                // Of nodes that start together, each sees those before it.
                 tx.execute("SELECT pg_advisory_xact_lock($1)", &[&schema::LOCK]).await?;
                 say(shared, tx).await
             })
@@ -77,7 +78,7 @@ pub(super) async fn join(shared: &Shared, now: UnixMillis) -> Done<Option<Check>
     if shared.live.count() > 1 {
         shared.live.joined.store(now.0, Ordering::Relaxed);
     }
-    // Such a command sees this node from here on, or this node sees what it did.
+    // From here on such a command sees this node, or this node sees its effect.
     let first = match instance::check_key(&shared.aside, &shared.env.sealer).await {
         Ok(first) => first,
         Err(refused) => {
@@ -95,14 +96,14 @@ pub(super) async fn join(shared: &Shared, now: UnixMillis) -> Done<Option<Check>
     Ok(first)
 }
 
-/// Refuses while a node is there that seals with another key than this one.
+/// Fails while a node that seals with another key is running.
 pub(super) async fn require_one_key(tx: &Tx<'_>, sealer: &Sealer) -> Done<()> {
     let sql = "SELECT FROM nodes \
                WHERE beat_at > clock_ms() - $1 AND split_part(version, ' ', 2) <> $2 LIMIT 1";
     if row(tx, sql, &[&NODE_GONE_MS, &sealer.key_name()?]).await?.is_some() {
         return Err(Failure::failed(
-            "a node still seals with another instance key; set IDGATE_INSTANCE_KEYS on each node to both, \
-             the new one first, start them again, and run `idgate keys reseal` then",
+            "a node still seals with another instance key; set IDGATE_INSTANCE_KEYS on each node \
+             to both, the new one first, restart them, then run `idgate keys reseal`",
         ));
     }
     Ok(())
@@ -130,7 +131,7 @@ async fn say(shared: &Shared, on: &impl GenericClient) -> Done<()> {
     Ok(())
 }
 
-/// Says that this node is gone.
+/// Announces that this node has left.
 pub(super) async fn leave(shared: &Shared) -> Done<()> {
     *shared.live.has_left.lock().await = true;
     let client = shared.aside.client().await?;
@@ -138,7 +139,7 @@ pub(super) async fn leave(shared: &Shared) -> Done<()> {
     Ok(())
 }
 
-/// Goes on saying so. A database that is away hears it again when it is back.
+/// Sends heartbeats. If the database is unreachable, they resume when it is back.
 pub(super) async fn beat(shared: Arc<Shared>) {
     loop {
         tokio::time::sleep(BEAT).await;

@@ -1,5 +1,5 @@
-//! Deletions of one session that are asked for at a time take place one after another, in the order in
-//! which they were asked for: the first one finds the session.
+//! Concurrent deletions of one session run one after another, in the order of their requests: the
+//! first one finds the session.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use idgate_core::SessionId;
 use tokio::sync::Semaphore;
 
-/// Who came last, for each session.
+/// The last request for each session.
 #[derive(Default)]
 pub(super) struct Order(Mutex<HashMap<SessionId, End>>);
 
-/// Closed when somebody's turn is over.
+/// Closed when that request is done.
 type End = Arc<Semaphore>;
 
-/// A place in the row of a session; dropping it lets the next one come.
+/// A place in a session's queue. Dropping it lets the next request proceed.
 pub(super) struct Place {
     before: Option<End>,
     end: End,
@@ -23,7 +23,7 @@ pub(super) struct Place {
 }
 
 impl Order {
-    /// Takes the next place, at once.
+    /// Takes the next place without waiting.
     pub(super) fn next(self: &Arc<Self>, id: &SessionId) -> Place {
         let end = Arc::new(Semaphore::new(0));
         let before = self.last().insert(id.clone(), end.clone());
@@ -36,10 +36,10 @@ impl Order {
 }
 
 impl Place {
-    /// Waits for all who came before.
+    /// Waits for all earlier requests.
     pub(super) async fn come(&self) {
         if let Some(before) = &self.before {
-            // It has no permits: it ends with an error when it is closed.
+            // The semaphore has no permits: `acquire` fails when it is closed.
             let _closed = before.acquire().await;
         }
     }

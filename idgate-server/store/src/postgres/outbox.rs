@@ -1,9 +1,9 @@
-//! Notifications that wait to be sent: written with the settlement of the session, leased by one node at
-//! a time.
+//! Notifications that wait to be sent: written with the settlement of the session, and leased by
+//! one node at a time.
 //!
-//! When a notification is due and when a lease ends is decided by the database's clock: callers say for
-//! how long, in times of their own of which only the difference counts. `queued_at` and `failed_at` are
-//! the callers' times.
+//! The database's clock decides when a notification is due and when a lease ends. Callers give
+//! durations as two times of their own, of which only the difference counts. `queued_at` and
+//! `failed_at` are the callers' times.
 
 use super::error::Done;
 use super::pool::Tx;
@@ -12,8 +12,8 @@ use crate::outbox::{HOST_REJECTED, Notice};
 use crate::postgres_statements::execute;
 use crate::sql::millis;
 
-/// Queues notifications, in their order, if their client has an endpoint. A host that is rejected makes
-/// dead letters of them.
+/// Queues notifications in order if their client has an endpoint. If its host is rejected they
+/// become dead letters.
 pub(super) async fn insert(
     shared: &Shared,
     tx: &Tx<'_>,
@@ -51,7 +51,7 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// Removes what a deleted session would still say.
+/// Removes the notifications of a deleted session.
 pub(super) async fn remove_of_session(tx: &Tx<'_>, session_id: &str) -> Done<()> {
     execute(tx, "DELETE FROM webhook_deliveries WHERE session_id = $1", &[&session_id]).await?;
     Ok(())

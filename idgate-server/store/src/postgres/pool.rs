@@ -1,11 +1,11 @@
-//! Connections, and what is done on them: one statement, or one transaction that is tried again when
-//! another one was in its way.
+//! Connections, and their units of work: one statement, or one transaction that is retried if it
+//! conflicted with another.
 //!
-//! Locks are taken in this order, so that no two transactions wait for one another: the turn of a client,
-//! by a node that writes its changes together, then session rows of one client in the order of their ids,
-//! then how many sessions the client has open, then the head of a chain and its part of the number of
-//! entries, then notifications. Who takes several chains takes them in the order of their names. Who
-//! changes what is trusted takes the number of that first.
+//! Transactions take locks in this order, so that no two wait for each other: the turn of a client,
+//! by a node that writes its changes together; session rows of one client in the order of their
+//! ids; the client's number of open sessions; the head of a chain and its slice of the number of
+//! entries; notifications. A transaction with several chains takes them in the order of their
+//! names. A transaction that changes trust locks its version number first.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -27,22 +27,22 @@ use crate::failure::Boxed;
 use idgate_base::clock::Stopwatch;
 use idgate_base::telemetry::{PoolLoad, Telemetry};
 
-/// How long a use case may take: a database that does not answer is not waited for any longer.
+/// How long a use case may take before the database counts as unreachable.
 pub(super) const ANSWER: Duration = Duration::from_secs(14);
 
 /// How often a transaction is tried.
 pub(super) const TRIES: usize = 3;
 /// How long a request waits for a connection before load is shed.
 const TURN: Duration = Duration::from_secs(3);
-/// How long making a connection may take, TLS and authentication included.
+/// How long connecting may take, including TLS and authentication.
 const MAKING: Duration = Duration::from_millis(1900);
-/// The same for a command, which one person waits for and no request.
+/// The same for a command, for which one person waits and no request does.
 const MAKING_FOR_A_COMMAND: Duration = Duration::from_secs(30);
 
 /// A transaction that is open.
 pub(crate) type Tx<'c> = Transaction<'c>;
 
-/// A transaction in which all reads see one moment.
+/// A transaction whose reads all see one snapshot.
 pub(super) async fn moment(client: &mut Client) -> Done<Tx<'_>> {
     let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
     Ok(moment.read_only(true).start().await?)
@@ -52,14 +52,14 @@ pub(super) async fn moment(client: &mut Client) -> Done<Tx<'_>> {
 #[derive(Clone)]
 pub(crate) struct Pool {
     connections: deadpool_postgres::Pool,
-    /// Who is told how long commits take.
+    /// Receives the duration of commits.
     telemetry: Option<Arc<Telemetry>>,
-    /// The key that seals: noted with the first change that it seals something of.
+    /// The key that seals, whose check is stored with the first change that seals something.
     first: OnceLock<Arc<FirstKey>>,
 }
 
 impl Pool {
-    /// At most `size` connections to the database, made when they are needed.
+    /// At most `size` connections to the database, opened when needed.
     ///
     /// # Errors
     /// TLS cannot be set up; the text says what to do.
@@ -67,7 +67,7 @@ impl Pool {
         Self::making_within(MAKING, address, size)
     }
 
-    /// The same for a command, which waits for a database that is slow to take a connection.
+    /// Like `new`, for a command, which waits for a database that is slow to accept connections.
     ///
     /// # Errors
     /// As [`Pool::new`].
@@ -93,24 +93,24 @@ impl Pool {
         Ok(Self { connections, telemetry: None, first: OnceLock::new() })
     }
 
-    /// The same, and what it commits is counted.
+    /// Also counts what this pool commits.
     pub(crate) fn counted(mut self, telemetry: Arc<Telemetry>) -> Self {
         self.telemetry = Some(telemetry);
         self
     }
 
-    /// The same for work that seals nothing that stays.
+    /// The same pool, for work that seals nothing lasting.
     pub(crate) fn not_noting(&self) -> Self {
         Self { first: OnceLock::new(), ..self.clone() }
     }
 
-    /// From now on a transaction that seals something notes the key.
+    /// From now on a transaction that seals something also stores the key's check.
     pub(crate) fn note(&self, first: &Arc<FirstKey>) {
-        // The first one is of the start, and stays.
+        // The first one, set at the start, stays.
         let _kept = self.first.set(first.clone());
     }
 
-    /// A connection, when it is this request's turn.
+    /// A connection, as soon as it is this request's turn.
     pub(crate) async fn client(&self) -> Done<Client> {
         self.connections.get().await.map_err(|error| match error {
             PoolError::Timeout(TimeoutType::Wait) => Failure::Store(StoreError::Busy),
@@ -119,8 +119,7 @@ impl Pool {
         })
     }
 
-    /// How many connections are in use, how many are not, how many requests wait for one, and how many
-    /// connections there may be.
+    /// How many connections are used and idle, how many requests wait for one, and the limit.
     pub(crate) fn load(&self) -> PoolLoad {
         let status = self.connections.status();
         let (idle, waiting) = (status.available, status.waiting);
@@ -128,8 +127,8 @@ impl Pool {
         PoolLoad { busy, idle, waiting, limit }
     }
 
-    /// Runs `work` in a transaction, and commits. It is tried again, from its beginning, when
-    /// another one was in its way.
+    /// Runs `work` in a transaction and commits. If it conflicted with another transaction, it
+    /// starts over.
     pub(crate) async fn transact<E: Sync + ?Sized, T: Send>(
         &self,
         with: &E,
@@ -138,7 +137,7 @@ impl Pool {
         self.transact_all(with, |_| 1, work).await
     }
 
-    /// The same for changes together: how many, is asked when they are to be committed.
+    /// Like `transact`, for several changes. Their number is read right before the commit.
     pub(crate) async fn transact_all<E: Sync + ?Sized, T: Send>(
         &self,
         with: &E,
@@ -151,7 +150,8 @@ impl Pool {
         done.ok_or_else(|| Failure::failed("a transaction ended without its outcome"))
     }
 
-    /// One function for all transactions, of which there are a hundred.
+    /// A single instance for all transactions: a generic function would be compiled a hundred
+    /// times.
     async fn try_job(&self, job: &dyn Work) -> Done<()> {
         let mut tried = 0;
         loop {
@@ -170,7 +170,7 @@ impl Pool {
         self.finish(tx, job.changes()).await
     }
 
-    /// Commits, and notes the key that seals if something was sealed.
+    /// Commits. If something was sealed, the key's check is stored as well.
     pub(super) async fn finish(&self, tx: Tx<'_>, changes: usize) -> Done<()> {
         let due = self.first.get().and_then(|first| Some((first, first.due()?)));
         if let Some((_, check)) = due {
@@ -188,15 +188,15 @@ impl Pool {
     }
 }
 
-/// What a transaction does, whatever it gives.
+/// The work of a transaction, whatever its result type.
 trait Work: Sync {
     fn work<'a>(&'a self, tx: &'a Tx<'a>) -> Boxed<'a, ()>;
 
-    /// How much it does.
+    /// The number of changes.
     fn changes(&self) -> usize;
 }
 
-/// What is done with what, and what the last attempt gave.
+/// The work with its argument, and the result of the last attempt.
 struct Job<'e, E: ?Sized, N, W, T> {
     with: &'e E,
     changes: N,
@@ -225,7 +225,7 @@ where
 
 async fn commit(tx: Tx<'_>) -> Done<()> {
     tx.commit().await.map_err(|error| match Failure::from(error) {
-        // The server may have committed before the answer was lost.
+        // The server may have committed before its answer was lost.
         Failure::Store(StoreError::Unavailable(text)) => Failure::InDoubt(text),
         failure => failure,
     })

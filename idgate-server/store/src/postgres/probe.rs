@@ -1,5 +1,5 @@
-//! Whether something can be stored. Anybody may ask, so that asking costs nothing: one write is tried
-//! at a time, and what came of it holds for a second.
+//! Tests whether the store can write. Anyone may ask, so asking has to be cheap: one write is tried
+//! at a time, and its outcome holds for a second.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use idgate_base::clock::Stopwatch;
 /// How long an outcome holds.
 const KEPT_US: u64 = 1_000_000;
 
-/// Who asks whether the gateway is ready is told so soon.
+/// How long a readiness check waits for its answer.
 const PATIENCE: Duration = Duration::from_millis(1800);
 
-/// What came of the latest attempt.
+/// The outcome of the latest attempt.
 #[derive(Default)]
 pub(super) struct Latest(Mutex<Option<(Stopwatch, Result<(), StoreError>)>>);
 

@@ -1,6 +1,6 @@
-//! What sessions have used of their limits, on all nodes together: by the generic cell rate algorithm, as
-//! in one process, and by the database's clock. The table is not logged: after a crash of the database
-//! every session has its whole burst again.
+//! The rate limits of sessions, shared by all nodes: the generic cell rate algorithm, as in one
+//! process, but by the database's clock. The table is unlogged: after a crash of the database every
+//! session has its whole burst again.
 
 use super::super::sql::{number, unsigned};
 use super::super::types::SessionRate;
@@ -8,8 +8,8 @@ use super::error::Done;
 use super::shared::Shared;
 use crate::postgres_statements::{execute, row};
 
-/// Charges one request to a session that there is; when it is one too many, says how many milliseconds it
-/// is too early.
+/// Charges one request to an existing session. If it exceeds the limit, returns how many
+/// milliseconds it is too early.
 pub(super) async fn charge(shared: &Shared, id: &str, rate: SessionRate) -> Done<Option<u64>> {
     let client = shared.pool.client().await?;
     let window = number(rate.window_ms);
@@ -30,12 +30,12 @@ pub(super) async fn charge(shared: &Shared, id: &str, rate: SessionRate) -> Done
     let sql = "SELECT full_at + $3::bigint - $4::bigint - clock_ms() FROM session_rates \
          WHERE session_id = $1 AND name = $2";
     let used = row(&client, sql, &[&id, &rate.name, &each, &window]).await?;
-    // Without one there is no such session: that is for others to say.
+    // No row means that the session does not exist; the caller finds that out elsewhere.
     let early: Option<i64> = used.map(|row| row.try_get(0)).transpose()?;
     Ok(early.map(|early| unsigned(early).max(1)))
 }
 
-/// Forgets what is full again.
+/// Removes limits that are full again.
 pub(super) async fn forget(shared: &Shared) -> Done<()> {
     let client = shared.pool.client().await?;
     execute(&client, "DELETE FROM session_rates WHERE full_at < clock_ms()", &[]).await?;

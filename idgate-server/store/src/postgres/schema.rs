@@ -1,5 +1,5 @@
-//! Bringing the schema up to date. A node works with a schema that is one step newer than its own, so
-//! that nodes of two versions run side by side during an upgrade.
+//! Migrates the schema. A node works with a schema one version newer than its own, so that nodes of
+//! two versions can run side by side during an upgrade.
 
 use super::super::types::StoreError;
 use super::error::{Done, Failure};
@@ -7,8 +7,8 @@ use super::pool::{Pool, Tx};
 use crate::audit_chain::hex;
 use crate::postgres_statements::rows;
 
-/// A numbered change. Applied ones never change; new ones are appended, and leave what the version
-/// before needs.
+/// A numbered migration. Applied migrations never change. New ones are appended, and keep what the
+/// previous version needs.
 struct Migration {
     number: i64,
     sql: &'static str,
@@ -27,22 +27,22 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 10, sql: include_str!("migrations/0010_intended_uses.sql") },
 ];
 
-/// Of all nodes and commands one changes the schema at a time.
+/// Only one node or command changes the schema at a time.
 pub(super) const LOCK: i64 = 0x6964_6761_7465;
 
-/// How the schema of the database stands to the one of this program.
+/// How the schema of the database compares to this program's.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Schema {
-    /// The same, or one step newer.
+    /// The same, or one version newer.
     Fits,
-    /// It has to be brought up to date first. 0: there is none yet.
+    /// It has to be migrated first. 0: there is no schema yet.
     Older(i64),
 }
 
-/// Brings the schema up to date if `migrates`.
+/// Migrates the schema if `migrates`.
 ///
 /// # Errors
-/// It is older, or newer than this program can work with; the text says what to do.
+/// The schema is older, or too new for this program. The text says what to do.
 pub(super) async fn prepare(pool: &Pool, migrates: bool) -> Done<()> {
     if migrates {
         return migrate(pool).await.map(drop);
@@ -57,15 +57,16 @@ pub(super) async fn prepare(pool: &Pool, migrates: bool) -> Done<()> {
     }
 }
 
-/// Applies what is missing, all of it or nothing; says from which number to which.
+/// Applies all missing migrations in one transaction. Returns the old and the new version.
 ///
 /// # Errors
-/// The schema is newer than this program can work with, or a change of it is another one.
+/// The schema is too new for this program, or a migration in it differs.
 pub(crate) async fn migrate(pool: &Pool) -> Done<(i64, i64)> {
     pool.transact(&(), |(), tx| {
         Box::pin(async move {
-            // 60 s: what a change of the schema takes on a full database. A second `migrate` waits for the first
-            // one that long. A change itself waits for a table no longer than any statement does: others queue behind.
+            // 60 s: the time that a migration takes on a full database, and that a second `migrate`
+            // waits for the first one. A migration waits for a table only as long as any statement
+            // does, because others queue behind it.
             tx.batch_execute("SET LOCAL statement_timeout = '60s'; SET LOCAL lock_timeout = '60s'")
                 .await?;
             tx.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
@@ -91,10 +92,10 @@ pub(crate) async fn migrate(pool: &Pool) -> Done<(i64, i64)> {
     .await
 }
 
-/// Refuses every schema but the one of this program, also one that nodes could work with.
+/// Rejects every schema but this program's, including one that nodes could work with.
 ///
 /// # Errors
-/// It is another one; the text says what to do.
+/// The schema has another version. The text says what to do.
 pub(super) async fn require(pool: &Pool) -> Done<()> {
     prepare(pool, false).await?;
     let client = pool.client().await?;
@@ -110,10 +111,10 @@ pub(super) async fn require(pool: &Pool) -> Done<()> {
     )))
 }
 
-/// How the schema stands; nothing is changed.
+/// Compares the schema without changing it.
 ///
 /// # Errors
-/// It is newer than this program can work with, or a change of it is another one.
+/// The schema is too new for this program, or a migration in it differs.
 pub(crate) async fn of(pool: &Pool) -> Done<Schema> {
     let mut client = pool.client().await?;
     let tx = client.build_transaction().read_only(true).start().await?;
@@ -125,12 +126,12 @@ pub(crate) async fn of(pool: &Pool) -> Done<Schema> {
     Ok(if found < wanted() { Schema::Older(found) } else { Schema::Fits })
 }
 
-/// The number of the schema that this program works with.
+/// The schema version of this program.
 pub(crate) fn wanted() -> i64 {
     MIGRATIONS.iter().map(|migration| migration.number).max().unwrap_or(0)
 }
 
-/// The number of the last applied change, once all that are known are unchanged.
+/// The number of the last applied migration, after checking that all known ones are unchanged.
 async fn check_applied(tx: &Tx<'_>) -> Done<i64> {
     let mut last = 0;
     for row in

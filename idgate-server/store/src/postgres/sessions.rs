@@ -104,7 +104,7 @@ impl PostgresStore {
 }
 
 impl PostgresStore {
-    /// Writes a change of a session with others of the same lane.
+    /// Writes a change of a session together with others in the same lane.
     fn together(&self, whose: LaneKey, change: Change) -> Write<'static, Stored> {
         self.shared.env.fault.write(whose, || {
             let (place, lane) = self.shared.groups.join(whose, change);
@@ -116,7 +116,7 @@ impl PostgresStore {
         })
     }
 
-    /// Stores a transition of a session that there is.
+    /// Stores a transition of an existing session.
     pub(crate) fn commit_prepared(
         &self,
         whose: LaneKey,

@@ -1,4 +1,4 @@
-//! What all use cases of one gateway work with.
+//! The parts that all use cases of a gateway share.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use super::{listen, nodes, order, probe, turns};
 use crate::env::Env;
 use idgate_base::clock::Clock;
 
-/// What the use cases work with.
+/// The shared parts.
 pub(crate) struct Shared {
     pub(crate) env: Arc<Env>,
-    /// By which everything is waited for.
+    /// The clock of all timeouts.
     pub(super) clock: Arc<dyn Clock>,
     /// For requests and the gateway's own work.
     pub(super) pool: Pool,
-    /// For what must not wait behind those: heartbeats, leases, word of changes.
+    /// For work that must not wait behind those: heartbeats, leases, announcements of changes.
     pub(super) aside: Pool,
     pub(super) turns: Arc<turns::Turns>,
     pub(super) groups: Arc<Groups<Change, Stored>>,
     pub(super) deletions: Arc<order::Order>,
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(super) live: nodes::Live,
     pub(super) probe: probe::Latest,
     pub(super) news: listen::News,

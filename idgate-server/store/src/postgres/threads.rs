@@ -1,4 +1,4 @@
-//! Threads of the store's own, so that connections live on while whoever asks waits without any.
+//! The store's own threads, which keep connections alive while callers wait elsewhere.
 
 use std::future::Future;
 use std::sync::mpsc;
@@ -9,14 +9,14 @@ use tokio::task::JoinHandle;
 use super::super::types::StoreError;
 use idgate_base::task::boxed;
 
-/// The threads that speak to the database. Dropping it stops what is under way.
+/// The threads that talk to the database. Dropping it stops the work in progress.
 pub(crate) struct Threads(Option<Runtime>, Handle);
 
 impl Threads {
-    /// Starts so many.
+    /// Starts this many threads.
     ///
     /// # Errors
-    /// The system gives none.
+    /// The system cannot start threads.
     pub(crate) fn start(count: usize) -> Result<Self, StoreError> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(count)
@@ -28,22 +28,23 @@ impl Threads {
         Ok(Self(Some(runtime), handle))
     }
 
-    /// Runs it there, whether or not anybody waits.
+    /// Runs the work on these threads, whether or not anyone waits for it.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         self.1.spawn(boxed(work))
     }
 
-    /// Runs it there while this thread waits, which may belong to another runtime.
+    /// Runs the work on these threads and blocks until it is done. The calling thread may belong to
+    /// another runtime.
     ///
     /// # Errors
-    /// It panicked.
+    /// The work panicked.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (tell, told) = mpsc::sync_channel(1);
         drop(self.spawn(async move {
-            // Who waits is there until it is told.
+            // The receiver lives until it has the result.
             let _ = tell.send(work.await);
         }));
         told.recv().unwrap_or_else(|_| Err(StoreError::Failed("the store panicked".into())))

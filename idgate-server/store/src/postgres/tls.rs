@@ -1,4 +1,4 @@
-//! TLS to the database: `verify-full`, whatever the address says, unless nobody else is on the way.
+//! TLS to the database: `verify-full`, except on a socket or a loopback address.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// A connector that trusts the certificates in `roots_file`, or else those of the system.
+/// A connector that trusts the certificates in `roots_file`, or those of the system without it.
 ///
 /// # Errors
-/// There is none to trust; the text says what to do.
+/// There are no certificates to trust. The text says what to do.
 pub(super) fn connector(roots_file: Option<&Path>) -> Result<MakeRustlsConnect, String> {
     let mut roots = RootCertStore::empty();
     match roots_file {

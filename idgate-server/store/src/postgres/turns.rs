@@ -1,5 +1,5 @@
-//! Turns of those who write: one client has at most half of the connections at a time, so that whoever
-//! asks for much waits behind itself. Its writes wait for one another anyway: its audit chain has one end.
+//! Turns for writes: a client has at most half of the connections at a time, so a busy client waits
+//! behind itself. Its writes wait for each other anyway, at the head of its audit chain.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,24 +15,24 @@ use idgate_base::clock::Clock;
 /// How long a write waits behind others of the same client before load is shed.
 const TURN: Duration = Duration::from_secs(3);
 
-/// Who writes now, or waits to.
+/// The lanes of writers.
 pub(super) struct Turns {
-    /// At a time, of one client.
+    /// Turns of one client at a time.
     at_once: usize,
     clock: Arc<dyn Clock>,
     lanes: Mutex<HashMap<LaneKey, Arc<Semaphore>>>,
 }
 
-/// A turn that has begun; it ends with this.
+/// A running turn, which ends when this value is dropped.
 pub(super) struct Turn {
-    /// `None`: what the gateway does by itself has no bound.
+    /// `None`: the gateway's own work is not limited.
     permit: Option<OwnedSemaphorePermit>,
     turns: Arc<Turns>,
     whose: LaneKey,
 }
 
 impl Turns {
-    /// For so many connections.
+    /// For this many connections.
     pub(super) fn of(connections: usize, clock: Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self { at_once: (connections / 2).max(1), clock, lanes: Mutex::default() })
     }
@@ -40,13 +40,13 @@ impl Turns {
     /// Waits for a turn.
     ///
     /// # Errors
-    /// [`StoreError::Busy`]: it does not come soon.
+    /// [`StoreError::Busy`]: the turn does not come soon.
     pub(super) async fn take(self: Arc<Self>, whose: LaneKey) -> Done<Turn> {
         if whose == LaneKey::GATEWAY {
             return Ok(Turn { permit: None, turns: self, whose });
         }
         let lane = self.lanes().entry(whose).or_insert_with(|| self.lane()).clone();
-        // From here on the lane is looked at when it is left, however that comes.
+        // From here on, dropping the turn cleans up the lane, whatever happens.
         let mut turn = Turn { permit: None, turns: self, whose };
         let permit = turn.turns.clock.timeout(TURN, lane.acquire_owned()).await;
         let busy = || Failure::Store(StoreError::Busy);
@@ -63,12 +63,12 @@ impl Turns {
     }
 }
 
-/// A lane that nobody is in leaves nothing behind.
+/// Removes the lane when nothing is in it.
 impl Drop for Turn {
     fn drop(&mut self) {
         self.permit = None;
         let mut lanes = self.turns.lanes();
-        // Who waits or writes has it, too.
+        // Writers, and those that wait to write, hold a reference as well.
         let is_idle = lanes.get(&self.whose).is_some_and(|lane| Arc::strong_count(lane) == 1);
         if is_idle {
             lanes.remove(&self.whose);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_left_leaves_nothing_behind() {
+    async fn finished_turns_leave_nothing_behind() {
         let turns = Turns::of(1, Arc::new(SystemClock));
         let lane = LaneKey::of("one");
         let first = turns.clone().take(lane).await.unwrap();

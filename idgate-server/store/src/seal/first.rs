@@ -1,5 +1,5 @@
-//! How idgate 0.1.0 sealed: one key for everything, bound to table and row. What is stored in this form
-//! is sealed again when a directory is upgraded ([`crate`]); it is read nowhere else.
+//! The seal format of idgate 0.1.0: one key for everything, bound to table and row. Values in this
+//! form are sealed again when a directory is upgraded ([`crate`]). Nothing else reads the format.
 
 use aws_lc_rs::aead::{AES_256_GCM, LessSafeKey, NONCE_LEN, UnboundKey};
 use zeroize::Zeroizing;
@@ -8,11 +8,11 @@ use super::{InstanceKey, Unsealable, open};
 
 const VERSION: u8 = 1;
 
-/// Opens what 0.1.0 sealed, under whichever key.
+/// Opens values that 0.1.0 sealed, with any of its keys.
 pub struct FirstSealer(Vec<LessSafeKey>);
 
 impl FirstSealer {
-    /// Opens what was sealed under `key`.
+    /// Opens values that were sealed with `key`.
     pub fn new(key: &InstanceKey) -> Result<Self, Unsealable> {
         let purpose = "idgate seal v1";
         let derived = [vec![key.derive(purpose)?], key.derive_others(purpose)?].concat();
@@ -21,10 +21,10 @@ impl FirstSealer {
         Ok(Self(keys.into_iter().map(LessSafeKey::new).collect()))
     }
 
-    /// Opens what was sealed for row `id` of `table`.
+    /// Opens a value that was sealed for row `id` of `table`.
     ///
     /// # Errors
-    /// Another form or key, another row, or changed bytes.
+    /// The format, the key or the row is another, or the bytes were changed.
     pub fn open(
         &self,
         table: &str,
@@ -54,7 +54,7 @@ impl FirstSealer {
     }
 }
 
-/// Table names contain no newline, so no two places are alike.
+/// Table names contain no newline, so different places never give equal bytes.
 fn place(table: &str, id: &str) -> Vec<u8> {
     [table.as_bytes(), b"\n", id.as_bytes()].concat()
 }

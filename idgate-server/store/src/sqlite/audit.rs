@@ -1,5 +1,5 @@
-//! The ends of audit chains in one file: entries are appended in the transaction that makes the change, in the
-//! order in which changes are committed, whichever process makes them.
+//! The heads of audit chains in one file. Entries are appended in the transaction that makes the
+//! change, in commit order, whichever process makes the change.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,14 @@ use crate::db::{Db, at_once, at_one_moment};
 use crate::sql::number;
 use crate::types::StoreError;
 
-/// The chains that one write transaction (IMMEDIATE) appends to. Where they end is read with the
-/// first entry of each, and written once, however many entries there were.
+/// The chains that one write transaction (IMMEDIATE) appends to. A chain's head is read with its
+/// first entry and written once, however many entries follow.
 pub(crate) struct Chains<'c> {
     main: &'c Connection,
     keys: &'c AuditKeys,
     heads: BTreeMap<String, Head>,
-    /// Entries of all chains; `None`: nothing was appended since the last [`Chains::write`].
+    /// The number of entries in all chains. `None`: nothing was appended since the last
+    /// [`Chains::write`].
     total: Option<u64>,
 }
 
@@ -31,12 +32,11 @@ impl<'c> Chains<'c> {
         Self { main, keys, heads: BTreeMap::new(), total: None }
     }
 
-    /// Appends `event` to the chain of `client_id`; of no effect before [`Chains::write`].
+    /// Appends `event` to the chain of `client_id`. It takes effect with [`Chains::write`].
     ///
     /// # Errors
-    /// The database failed, or the chain's head or the number of all entries is not what the
-    /// instance wrote: then nothing more can be recorded for this client, so nothing more is done
-    /// for it.
+    /// The database failed, or the instance did not write the chain's head or the number of all
+    /// entries. Nothing more can be recorded for this client then, so nothing more is done for it.
     pub(crate) fn append(&mut self, client_id: &str, event: AuditEvent) -> Result<(), StoreError> {
         let (main, keys) = (self.main, self.keys);
         let total = match self.total {
@@ -53,7 +53,7 @@ impl<'c> Chains<'c> {
         let now = event.occurred_at();
         let added = head.add(event);
         insert_entry(main, &head, &added)?;
-        // An altered chain is not signed. The next signing of due chains reports it.
+        // An altered chain is not signed. The next signing of due checkpoints reports it.
         if head.seq.saturating_sub(head.checkpoint_seq) >= CHECKPOINT_EVERY
             && at_once(checkpoints::is_last_intact(&Db::sqlite(main), &head))?
         {
@@ -64,7 +64,7 @@ impl<'c> Chains<'c> {
         Ok(())
     }
 
-    /// Writes where the chains end now.
+    /// Writes the new heads.
     ///
     /// # Errors
     /// The database failed.
@@ -78,14 +78,15 @@ impl<'c> Chains<'c> {
         }
     }
 
-    /// Forgets what was appended since the last [`Chains::write`]; its rows are rolled back.
+    /// Discards everything appended since the last [`Chains::write`]. The caller rolls back its
+    /// rows.
     pub(crate) fn forget(&mut self) {
         self.heads.clear();
         self.total = None;
     }
 }
 
-/// Stores an entry that was added to the chain that ends at `head`.
+/// Stores an entry that was added to the chain with this head.
 fn insert_entry(main: &Connection, head: &Head, added: &Added) -> Result<(), StoreError> {
     main.prepare_cached(
         "INSERT INTO audit_entries (client_id, seq, fields, prev_hash, entry_hash) \
@@ -101,7 +102,7 @@ fn insert_entry(main: &Connection, head: &Head, added: &Added) -> Result<(), Sto
     Ok(())
 }
 
-/// The log of one file.
+/// The audit log of one file.
 pub(crate) struct Rows<'c> {
     pub(crate) main: &'c Connection,
     pub(crate) keys: &'c AuditKeys,

@@ -1,4 +1,5 @@
-//! The owner of an API key or admin token. A read waits in the lane of the key, once the key is known to be good.
+//! Finds the owner of an API key or admin token. A read waits in the lane of its key, once the key
+//! is known to be active.
 
 use idgate_core::{SessionId, UnixMillis};
 
@@ -12,7 +13,7 @@ use crate::sqlite::session_rows::with_result;
 use crate::types::{Caller, Read, SessionFound};
 
 impl SqliteStore {
-    /// A key that is about to be good.
+    /// Notes a key that is about to become active.
     pub(crate) fn know_key(&self, digest: &[u8; 32], client_id: &str) {
         self.known_keys.note(*digest, key_lane(client_id));
     }
@@ -58,10 +59,11 @@ impl SqliteStore {
         })
     }
 
-    /// Stores the uses of keys, and waits for nothing.
+    /// Queues the uses of keys for storing, without waiting.
     pub(super) fn store_uses(&self, due: Vec<(String, UnixMillis)>) {
         if !due.is_empty() {
-            // Queued already: the answer is not needed, and a full queue loses only this one time.
+            // It is queued when this returns, so the answer is not needed. A full queue only loses
+            // this update.
             drop(
                 self.writer.submit(move |batch| at_once(store_uses(&Db::sqlite(batch.main), &due))),
             );

@@ -1,9 +1,9 @@
 //! A copy of the main database that can be restored, made while the server runs.
 //!
-//! What was open when it was made is left out: it may have been settled since, and a restored copy
-//! must neither open it again nor tell a tenant that it expired. With it, and with the answers under
-//! idempotency keys, go all nonces, states and session keys, and retired signing keys, which sign for
-//! open sessions only; results are in another file and never copied.
+//! Sessions that are open at that time are left out: they may settle later, and a restored copy
+//! must neither reopen them nor report them to a tenant as expired. Left out with them, and with
+//! the answers under idempotency keys, are all nonces, states and session keys, and retired signing
+//! keys, which sign for open sessions only. Results are in another file and are never copied.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
@@ -17,21 +17,21 @@ use crate::audit_chain::hex;
 use crate::sqlite::files::{main_path, open_for_reading};
 use crate::types::StoreError;
 
-/// A backup that was made.
+/// A finished backup.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Backup {
-    /// Its length.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Hex of the SHA-256 of its bytes.
+    /// The SHA-256 of its bytes, in hex.
     pub sha256: String,
-    /// The number of the schema that it has.
+    /// Its schema version.
     pub schema: u32,
 }
 
-/// Writes a backup of the data directory `dir` to `file`, which only its owner may read.
+/// Writes a backup of the data directory `dir` to `file`, with access for its owner only.
 ///
 /// # Errors
-/// There is no database, `file` exists already, or it cannot be written; the text says what to do.
+/// There is no database, `file` exists already, or it cannot be written. The text says what to do.
 pub fn back_up(dir: &Path, file: &Path) -> Result<Backup, StoreError> {
     let source = main_path(dir);
     if !source.is_file() {
@@ -47,7 +47,7 @@ pub fn back_up(dir: &Path, file: &Path) -> Result<Backup, StoreError> {
     target.publish(schema)
 }
 
-/// The name of the backup, taken, and the draft that will get it.
+/// The reserved name of the backup, and the draft that will be renamed to it.
 struct Target<'a> {
     file: &'a Path,
     draft: PathBuf,
@@ -55,7 +55,7 @@ struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Takes the name before the work, so that of two backups to one name one is refused.
+    /// Reserves the name before the work, so that of two backups to one name one fails.
     fn claim(file: &'a Path) -> Result<Self, StoreError> {
         create_private(file)?;
         let mut draft = file.as_os_str().to_owned();
@@ -78,7 +78,7 @@ impl<'a> Target<'a> {
 }
 
 impl Drop for Target<'_> {
-    /// What failed leaves nothing behind.
+    /// Removes what a failed backup wrote.
     fn drop(&mut self) {
         if !self.published {
             let _ = std::fs::remove_file(&self.draft);
@@ -108,15 +108,15 @@ fn copy(source: &Connection, draft: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Wipes them from the copy, looks whether it is whole, and gives the number of its schema.
+/// Erases open sessions from the copy and checks that it is intact. Returns its schema version.
 fn leave_out_open_sessions(draft: &Path) -> Result<u32, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let copy = Connection::open_with_flags(draft, flags)?;
-    // The journal is in memory: on disk it would keep what is wiped here.
+    // The journal is in memory: on disk it would keep the erased rows.
     copy.execute_batch(
         "PRAGMA journal_mode = MEMORY; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON;",
     )?;
-    // Not in the database of an earlier version.
+    // Databases of earlier versions do not have this table.
     if copy.table_exists(None, "left_out")? {
         copy.execute(
             "INSERT OR IGNORE INTO left_out SELECT id FROM sessions WHERE settled_at IS NULL",
@@ -154,7 +154,7 @@ fn digest(file: &mut File) -> std::io::Result<(u64, String)> {
     Ok((bytes, hex(context.finish().as_ref())))
 }
 
-/// So that a power failure does not take the name away again.
+/// Makes the name durable, so that a power failure cannot undo it.
 fn sync_directory(file: &Path) -> std::io::Result<()> {
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_overwritten_and_a_failure_leaves_nothing() {
+    fn a_backup_overwrites_nothing_and_a_failed_one_leaves_nothing() {
         let dir = directory();
         let file = dir.path().join("kept");
         std::fs::write(&file, "kept").unwrap();

@@ -1,4 +1,5 @@
-//! The rows of the results of the last 30 seconds. They have a file of their own, so that no byte of them stays.
+//! The rows of the results of the last 30 seconds. They are in a file of their own, so that every
+//! byte of them can be erased.
 
 use idgate_core::limits::CLAIMS_RETENTION_MS;
 use idgate_core::session::SessionResult;
@@ -39,14 +40,15 @@ pub(crate) fn read(
     sealed.map(|sealed| open(sealer, session, &sealed)).transpose()
 }
 
-/// Removes what is due at `now`, or later than it can be; says how many rows there were.
+/// Removes rows that are due at `now`, or that are due implausibly late. Returns how many there
+/// were.
 pub(crate) fn remove_due(claims: &Connection, now: UnixMillis) -> Result<usize, StoreError> {
     Ok(claims
         .prepare_cached("DELETE FROM results WHERE redact_at <= ?1 OR redact_at > ?2")?
         .execute((millis(now), farthest(now)))?)
 }
 
-/// Whether a row with this `redact_at` must go.
+/// Whether a row with this `redact_at` has to be removed.
 pub(crate) fn is_due(redact_at: i64, now: UnixMillis) -> bool {
     redact_at <= millis(now) || redact_at > farthest(now)
 }
@@ -55,7 +57,7 @@ fn farthest(now: UnixMillis) -> i64 {
     millis(now.plus(FARTHEST_MS))
 }
 
-/// Removes the result of a session that settled at `settled_at`; says whether there was one.
+/// Removes the result of a session that settled at `settled_at`. Returns whether there was one.
 pub(crate) fn remove(
     claims: &Connection,
     session_id: &str,
@@ -68,15 +70,15 @@ pub(crate) fn remove(
     Ok(removed > 0)
 }
 
-/// Removes results whose session is not VERIFIED in `main`, and keys whose session is not open there: a process died
-/// between two commits, or before it removed them.
+/// Removes results whose session is not VERIFIED in `main`, and keys whose session is not open
+/// there. They exist if a process died between two commits, or before it removed them.
 pub(crate) fn remove_orphans(claims: &Connection, main: &Connection) -> Result<(), StoreError> {
-    // Each is tried, whatever comes of the other.
+    // Both are tried, whatever the outcome of the other.
     let results = remove_without(claims, "results", main, "status = 'VERIFIED'");
     remove_orphaned_keys(claims, main).and(results)
 }
 
-/// The same for keys alone.
+/// The same for keys only.
 pub(crate) fn remove_orphaned_keys(
     claims: &Connection,
     main: &Connection,
@@ -84,7 +86,7 @@ pub(crate) fn remove_orphaned_keys(
     remove_without(claims, "session_keys", main, "settled_at IS NULL")
 }
 
-/// Removes the rows of a table whose session is not in `main`, or is in another state.
+/// Removes the rows of a table whose session is not in `main`, or has another state.
 fn remove_without(
     claims: &Connection,
     table: &str,
@@ -105,8 +107,8 @@ fn remove_without(
     Ok(())
 }
 
-/// Makes the table of an earlier gateway, which had an index of sessions, that of `claims.sql`. Until then
-/// the earlier one serves as well, and costs more.
+/// Converts an earlier gateway's table, which had an index by session, to that of `claims.sql`.
+/// Until then the earlier table works as well, at a higher cost.
 pub(crate) fn order_by_end(claims: &mut Connection) -> Result<(), StoreError> {
     let is_earlier = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'results_due')";
     if !claims.query_row(is_earlier, [], |row| row.get::<_, bool>(0))? {

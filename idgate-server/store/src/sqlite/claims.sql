@@ -8,17 +8,17 @@ CREATE TABLE IF NOT EXISTS results (
     redact_at  INTEGER NOT NULL,  -- 30 seconds after the session settled
     sealed     BLOB NOT NULL
 ) STRICT;
--- By time first, although it is a session that is looked for: ids are random, and each would have its
--- own page of an index written twice, with its result and with the erasure.
+-- By time first, although lookups are by session: ids are random, so each would write its own index
+-- page twice, once when its result is stored and once when it is erased.
 CREATE UNIQUE INDEX IF NOT EXISTS results_by_end ON results (redact_at, session_id);
 
--- What answers to open sessions are encrypted to; padded like results.
+-- The keys that answers to open sessions are encrypted to, padded like results.
 CREATE TABLE IF NOT EXISTS session_keys (
     session_id TEXT PRIMARY KEY,
     sealed     BLOB NOT NULL
 ) STRICT;
 
--- The `database_id` of the `idgate.db` that all this belongs to.
+-- The `database_id` of the `idgate.db` that this file belongs to.
 CREATE TABLE IF NOT EXISTS belongs_to (
     database_id BLOB NOT NULL
 ) STRICT;

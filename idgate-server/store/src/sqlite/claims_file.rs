@@ -1,5 +1,5 @@
-//! The file of results and session keys, opened so that erasing comes first: what is due is gone before
-//! anything else is looked at, on a full disk, too, and a file that is damaged is set aside.
+//! Opens the file of results and session keys, and erases first: due results are gone before
+//! anything else happens, even on a full disk. A damaged file is set aside.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -15,13 +15,13 @@ use crate::sqlite::files;
 use crate::sqlite::files::claims_path;
 use crate::types::StoreError;
 
-/// How long a damaged file is kept: longer, and claims in it would outlive their 30 seconds.
+/// How long a damaged file is kept. Longer, and claims in it would outlive their 30 seconds.
 const SET_ASIDE_MS: u64 = 30_000;
-/// What SQLite keeps beside a database.
+/// The files that SQLite keeps for a database.
 const SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
 
-/// Erases what is due at `now`, if there is a file. One that is damaged is set aside: the results of
-/// the last 30 seconds and the keys of open sessions are lost with it, and nothing else.
+/// Erases what is due at `now`, if the file exists. A damaged file is set aside; that loses the
+/// results of the last 30 seconds and the keys of open sessions, and nothing else.
 ///
 /// # Errors
 /// The file can neither be used nor set aside.
@@ -37,7 +37,7 @@ pub(crate) fn erase_first(dir: &Path, disk: &Disk, now: UnixMillis) -> Result<()
     }
     match erased {
         Err(StoreError::Damaged(why)) => set_aside(dir, &why, now),
-        // Nothing can be read before its time, and each purge tries again.
+        // Expired results cannot be read, and every purge tries again.
         Err(StoreError::Full) => {
             tracing::error!("results cannot be erased: the disk is full");
             Ok(())
@@ -46,20 +46,20 @@ pub(crate) fn erase_first(dir: &Path, disk: &Disk, now: UnixMillis) -> Result<()
     }
 }
 
-/// Erases a damaged file for good once nothing in it may be kept any longer.
+/// Erases a damaged file permanently once nothing in it may be kept any longer.
 pub(crate) fn erase_set_aside(dir: &Path, now: UnixMillis) {
     for path in SUFFIXES.map(|suffix| aside(dir, suffix)) {
         let Ok(modified) = path.metadata().and_then(|file| file.modified()) else { continue };
         let since = modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let since = UnixMillis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
-        // A time that is still to come was noted before the clock was set back.
+        // A time in the future was noted before the clock was set back.
         if now.since(since) >= SET_ASIDE_MS || since > now {
             wipe(&path);
         }
     }
 }
 
-/// Cuts the log of the results while nobody else can have the file open.
+/// Truncates the log of the results while no other process can have the file open.
 pub(crate) fn empty_log(claims: &Connection) -> Result<(), StoreError> {
     if files::truncate_log(claims)? {
         return Ok(());
@@ -79,8 +79,8 @@ fn erase_due(dir: &Path, now: UnixMillis) -> Result<(), StoreError> {
     empty_log(&claims)
 }
 
-/// The same without room for a log: what may stay is read, the files are overwritten and removed, and
-/// made anew in the room that they had.
+/// The same without room for a log. Reads the rows that may stay, overwrites and removes the files,
+/// and writes new ones into the freed room.
 fn erase_without_room(dir: &Path, now: UnixMillis) -> Result<(), StoreError> {
     let kept = Kept::read(dir, now)?;
     for suffix in SUFFIXES {
@@ -89,7 +89,7 @@ fn erase_without_room(dir: &Path, now: UnixMillis) -> Result<(), StoreError> {
     kept.write(dir)
 }
 
-/// What may stay in the file.
+/// The rows that may stay in the file.
 struct Kept {
     results: Vec<(String, i64, Vec<u8>)>,
     keys: Vec<(String, Vec<u8>)>,
@@ -142,7 +142,7 @@ fn set_aside(dir: &Path, why: &str, now: UnixMillis) -> Result<(), StoreError> {
         }
         wipe(&to);
         let moved = std::fs::rename(&from, &to);
-        // Its time begins now, whenever it was written last.
+        // The 30 seconds begin now, whenever the file was last written.
         let touched = moved.and_then(|()| {
             File::open(&to)?.set_modified(std::time::UNIX_EPOCH + Duration::from_millis(now.0))
         });
@@ -152,9 +152,9 @@ fn set_aside(dir: &Path, why: &str, now: UnixMillis) -> Result<(), StoreError> {
     }
     tracing::error!(
         why,
-        "claims.db is damaged and was set aside as claims.db.damaged, which is erased in 30 seconds: \
-         results that were not read yet are lost, and in the jar profile open sessions cannot be \
-         answered any more"
+        "claims.db is damaged and was set aside as claims.db.damaged, which is erased in 30 \
+         seconds: results that were not read yet are lost, and open sessions in request mode jar \
+         can no longer be answered"
     );
     Ok(())
 }

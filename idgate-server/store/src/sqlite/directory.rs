@@ -1,4 +1,4 @@
-//! The data directory: made private, guarded by a lock and by the instance key.
+//! The data directory: private, and guarded by a lock and by the instance key.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::ops::Deref;
@@ -16,13 +16,13 @@ use crate::seal::{InstanceKey, Sealer};
 use crate::sqlite::files::{holds_anything, main_path};
 use crate::types::StoreError;
 
-/// A folder with this file is that of a sandbox.
+/// The file that marks a sandbox's directory.
 pub const SANDBOX_FILE: &str = "sandbox.json";
 
 const KEY_FILE: &str = "instance.key";
 const NEW_KEY_FILE: &str = "instance.key.new";
 
-/// Makes the directory with mode 0700 when there is none.
+/// Creates the directory with mode 0700 if it does not exist.
 pub(crate) fn create(dir: &Path) -> Result<(), StoreError> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| {
         StoreError::Failed(format!(
@@ -32,7 +32,8 @@ pub(crate) fn create(dir: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// What of an existing data directory others than its owner may read; a line for each.
+/// The parts of an existing data directory that users other than its owner can read, one line for
+/// each.
 pub fn exposed(dir: &Path) -> Vec<String> {
     let shared = |path: &Path| {
         let mode = std::fs::metadata(path).ok()?.permissions().mode();
@@ -42,7 +43,7 @@ pub fn exposed(dir: &Path) -> Vec<String> {
     [dir, &dir.join(KEY_FILE)].into_iter().filter_map(shared).collect()
 }
 
-/// Keeps a second server away as long as the file is held.
+/// Prevents a second server from starting as long as the file is held.
 pub(crate) fn lock(dir: &Path) -> Result<File, StoreError> {
     let path = dir.join("serve.lock");
     let failed = |why: &dyn std::fmt::Display| {
@@ -68,17 +69,17 @@ pub(crate) fn lock(dir: &Path) -> Result<File, StoreError> {
 /// The instance key of a directory that is about to be opened.
 pub(crate) struct DirectoryKey {
     pub(crate) key: InstanceKey,
-    /// Where the key of a new directory waits until there is a database that it belongs to.
+    /// The temporary file of a new directory's key, until the database that it belongs to exists.
     new: Option<PathBuf>,
 }
 
 impl DirectoryKey {
-    /// The given instance key, or the one of the directory; a new one for a directory that was never
-    /// used.
+    /// The given instance key, or that of the directory, or a new one for a directory that was
+    /// never used.
     ///
     /// # Errors
-    /// The directory was used, and its key or its database is missing: neither is made anew, since
-    /// the other one would be of no use with it.
+    /// The directory was used, and its key or its database is missing. Neither is created again,
+    /// since the other one would be useless with it.
     pub(crate) fn find(dir: &Path, given: Option<&InstanceKey>) -> Result<Self, StoreError> {
         require_database(dir)?;
         if let Some(key) = given {
@@ -97,7 +98,7 @@ impl DirectoryKey {
             )));
         }
         let key = load(&new)?;
-        // Another process may have come first, and be done with it.
+        // Another process may have been first and be done.
         if path.exists() {
             let _ = std::fs::remove_file(&new);
             return Ok(Self { key: load(&path)?, new: None });
@@ -105,8 +106,8 @@ impl DirectoryKey {
         Ok(Self { key, new: Some(new) })
     }
 
-    /// Gives a new key its name. To be called when the database is there and knows the key: from here
-    /// on one without the other is a loss.
+    /// Gives a new key its final name. Call it when the database exists and has the key's check:
+    /// from here on a missing key or database counts as lost.
     pub(crate) fn keep(&self, dir: &Path) -> Result<(), StoreError> {
         let Some(new) = &self.new else { return Ok(()) };
         let path = dir.join(KEY_FILE);
@@ -122,12 +123,12 @@ impl DirectoryKey {
     }
 }
 
-/// Refuses a directory that was used and has lost its database.
+/// Rejects a directory that was used and has lost its database.
 ///
 /// # Errors
 /// The text says what to do.
 pub(crate) fn require_database(dir: &Path) -> Result<(), StoreError> {
-    // In this order: a process that just makes the directory makes the database first.
+    // In this order: a process that is just creating the directory creates the database first.
     let Some(trace) = trace_of_use(dir) else { return Ok(()) };
     let path = main_path(dir);
     if holds_anything(dir)? {
@@ -135,21 +136,21 @@ pub(crate) fn require_database(dir: &Path) -> Result<(), StoreError> {
     }
     let state = if path.exists() { "is empty" } else { "is missing" };
     Err(StoreError::Damaged(format!(
-        "{} {state}, but {trace} says that this data directory was used: restore the database from a \
-         backup (docs/backup.md, \"Restore\"); to start over, set IDGATE_DATA_DIR to an \
-         empty directory",
+        "{} {state}, but {trace} says that this data directory was used: restore the database from \
+         a backup (docs/backup.md, \"Restore\"); to start over, set IDGATE_DATA_DIR \
+         to an empty directory",
         path.display()
     )))
 }
 
-/// What only a directory has that was used. Each is made after the database.
+/// A file that only a used directory has. Each of these is created after the database.
 fn trace_of_use(dir: &Path) -> Option<&'static str> {
     let has = |name: &&&str| std::fs::metadata(dir.join(name)).is_ok_and(|file| file.len() > 0);
     [KEY_FILE, "claims.db", "idgate.db-wal"].iter().find(has).copied()
 }
 
-/// Refuses a main database that is not the one that `claims` was used with. A new `claims` gets to
-/// know it.
+/// Rejects a main database other than the one that `claims` was used with. A new `claims` is bound
+/// to it.
 ///
 /// # Errors
 /// The text says what to do.
@@ -166,14 +167,15 @@ pub(crate) fn same_database(main: &Connection, claims: &Connection) -> Result<()
             Ok(())
         }
         Some(_) => Err(StoreError::Damaged(
-            "idgate.db is not the database that this data directory was used with: claims.db knows \
-             another one; put its own back, or use this one in a directory without claims.db"
+            "idgate.db is not the database that this data directory was used with: claims.db \
+             belongs to another one; restore that one, or use this one in a directory without \
+             claims.db"
                 .into(),
         )),
     }
 }
 
-/// The given instance key, or the one of the directory if it is there; none is made.
+/// The given instance key, or that of the directory if it exists. None is created.
 pub(crate) fn existing_key(
     dir: &Path,
     given: Option<&InstanceKey>,
@@ -186,7 +188,7 @@ pub(crate) fn existing_key(
     }
 }
 
-/// Seals the check of the key anew, which idgate 0.1.0 made; `false`: there is none yet.
+/// Replaces the check of the key that idgate 0.1.0 stored. `false`: there is none yet.
 ///
 /// # Errors
 /// It is the check of another key: nothing may be changed with this one.
@@ -202,7 +204,7 @@ pub(crate) fn reseal_check(
     Ok(true)
 }
 
-/// Refuses another key than the one that 0.1.0 made the database with, without a change.
+/// Rejects a key other than the one with which 0.1.0 created the database. Changes nothing.
 pub(crate) fn require_first_key(main: &Connection, old: &FirstSealer) -> Result<(), StoreError> {
     for (name, stored) in checks(main)? {
         old.open("instance", &name, &stored).map_err(|_| not_of_directory())?;
@@ -210,14 +212,15 @@ pub(crate) fn require_first_key(main: &Connection, old: &FirstSealer) -> Result<
     Ok(())
 }
 
-/// A transaction of a command. The key that seals is noted with it if it seals something.
+/// A transaction of a command. If it seals something, it also stores the check of the key that
+/// seals.
 pub(crate) struct Change<'c> {
     transaction: Transaction<'c>,
     first: &'c FirstKey,
 }
 
 impl<'c> Change<'c> {
-    /// Begins it.
+    /// Begins the transaction.
     pub(crate) fn begin(main: &'c Connection, first: &'c FirstKey) -> Result<Self, StoreError> {
         let transaction = Transaction::new_unchecked(main, TransactionBehavior::Immediate)?;
         Ok(Self { transaction, first })
@@ -244,7 +247,7 @@ impl<'c> Deref for Change<'c> {
     }
 }
 
-/// Without a change: a database that no key is known of yet takes any.
+/// Read-only: a database with no known key accepts any.
 pub(crate) fn require_key(main: &Connection, sealer: &Sealer) -> Result<(), StoreError> {
     at_once(instance_keys::require_key(&Db::sqlite(main), sealer))
 }
@@ -253,7 +256,7 @@ fn checks(main: &Connection) -> Result<Vec<Check>, StoreError> {
     at_once(instance_keys::checks(&Db::sqlite(main), Lock::None))
 }
 
-/// Notes that something is sealed under a key.
+/// Notes that something is sealed with a key.
 pub(crate) fn note(main: &Connection, check: &Check) -> Result<(), StoreError> {
     at_once(instance_keys::note(&Db::sqlite(main), check))
 }

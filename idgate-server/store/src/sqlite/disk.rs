@@ -1,4 +1,4 @@
-//! Whether there is room. On a full disk nothing goes on but erasing, for which room is kept.
+//! Watches the free disk space. On a full disk only erasing continues, for which space is reserved.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,14 +9,14 @@ use crate::sqlite::disk_reserve::Reserve;
 use crate::types::StoreError;
 use idgate_base::telemetry::Use;
 
-/// What two seconds of a busy gateway put into its logs, which is as much as an erasure needs to go
-/// through them. Of a small volume, on which nobody is that busy, less.
+/// Enough for what two seconds of a busy gateway add to its logs, which an erasure needs to get
+/// through them. Less on a small volume, where no gateway is that busy.
 const RESERVED_BYTES: Share = Share { of_all: 16, least: 256 << 10, most: 8 << 20 };
-/// What a start writes at most before it can erase; kept apart, since another program may have taken what
-/// was given back before.
+/// The most that a start writes before it can erase. It is a reserve of its own, because another
+/// program may have taken the space that was released before.
 const START_BYTES: Share = Share { of_all: 128, least: 128 << 10, most: 1 << 20 };
 
-/// A part of a volume.
+/// A fraction of a volume.
 struct Share {
     of_all: u64,
     least: u64,
@@ -30,7 +30,7 @@ impl Share {
     }
 }
 
-/// What is known of the disk of one data directory.
+/// The state of one data directory's disk.
 #[derive(Debug)]
 pub(crate) struct Disk {
     reserve: Reserve,
@@ -40,7 +40,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Takes the reserve; where there is no room for it, the disk counts as full from the start.
+    /// Takes the reserve. If there is no room for it, the disk counts as full from the start.
     pub(crate) fn of(dir: &Path) -> Self {
         let reserve = Reserve::new(dir.join("reserve"), RESERVED_BYTES.of(dir));
         let for_start = Reserve::new(dir.join("reserve.start"), START_BYTES.of(dir));
@@ -48,17 +48,17 @@ impl Disk {
         if full {
             reserve.give_back();
             for_start.give_back();
-            tracing::error!("the disk is full: nothing is stored but what erases; make room");
+            tracing::error!("the disk is full: only erasing continues; make room");
         }
         Self { reserve, for_start, full: AtomicBool::new(full), dir: dir.to_owned() }
     }
 
-    /// Whether nothing but erasing may write.
+    /// Whether only erasing may write.
     pub(crate) fn is_full(&self) -> bool {
         self.full.load(Ordering::Relaxed)
     }
 
-    /// The bytes of the volume; what only the system may still use counts as used.
+    /// The bytes of the volume. Space that only the system may use counts as used.
     pub(crate) fn bytes(&self) -> Option<Use> {
         let disk = statvfs(&self.dir).ok()?;
         let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
@@ -66,15 +66,15 @@ impl Disk {
         Some(Use { used: limit.saturating_sub(bytes(disk.f_bavail)), limit })
     }
 
-    /// Learns from what came of a write. The first that found no room gives the reserve back.
+    /// Learns from the outcome of a write. The first one that found no room releases the reserve.
     pub(crate) fn note<T>(&self, outcome: &Result<T, StoreError>) {
         if matches!(outcome, Err(StoreError::Full)) && !self.full.swap(true, Ordering::Relaxed) {
             self.reserve.give_back();
-            tracing::error!("the disk is full: nothing is stored but what erases; make room");
+            tracing::error!("the disk is full: only erasing continues; make room");
         }
     }
 
-    /// Goes on as before once there is room for the reserve again.
+    /// Resumes normal work once there is room for the reserve again.
     pub(crate) fn recover(&self) {
         if self.is_full() && self.reserve.take() && self.for_start.take() {
             self.full.store(false, Ordering::Relaxed);
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_gives_the_reserve_back_until_there_is_room() {
+    fn a_full_disk_releases_the_reserve_until_there_is_room() {
         let dir = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let disk = Disk::of(dir.path());
         assert!(!disk.is_full() && disk.reserve.is_taken());

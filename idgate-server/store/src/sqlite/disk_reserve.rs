@@ -1,5 +1,5 @@
-//! Room on the disk that is kept for erasing: when everything else is full, it is given back, so that
-//! claims can still leave the files in time.
+//! Disk space that is reserved for erasing. When the disk is full, it is released, so that claims
+//! can still be erased in time.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 
-/// `st_blocks` counts in these, whatever the file system does.
+/// The unit of `st_blocks`, whatever the file system.
 const BLOCK: u64 = 512;
 
-/// A reserve in one data directory.
+/// The reserve of one data directory.
 #[derive(Debug)]
 pub(crate) struct Reserve {
     path: PathBuf,
@@ -23,8 +23,9 @@ impl Reserve {
         Self { path, bytes }
     }
 
-    /// Takes the room, unless it is taken already. `false`: there is too little left, and nothing is
-    /// taken. As much again must be free, so that what follows does not give it back at once.
+    /// Takes the space, unless it is taken already. `false`: too little is left, and nothing was
+    /// taken. The same amount must be free again, so that the next writes do not release it
+    /// immediately.
     pub(crate) fn take(&self) -> bool {
         if self.is_taken() {
             return true;
@@ -36,25 +37,25 @@ impl Reserve {
         taken
     }
 
-    /// Whether all of it is there.
+    /// Whether the whole reserve is taken.
     pub(crate) fn is_taken(&self) -> bool {
         let Ok(file) = std::fs::metadata(&self.path) else { return false };
-        // What was written out may be compressed: then its length counts.
+        // Written bytes may be compressed; then the length counts.
         file.blocks().saturating_mul(BLOCK).max(file.len()) >= self.bytes
     }
 
-    /// Whether as much is free beside it.
+    /// Whether the same amount is free as well.
     pub(crate) fn has_room_beside(&self) -> bool {
         self.free() >= self.bytes
     }
 
-    /// Gives the room back.
+    /// Releases the space.
     pub(crate) fn give_back(&self) {
-        // It is not there, or the disk is worse than full: nothing is to be done about either.
+        // It does not exist, or the disk has worse problems; nothing can be done in either case.
         let _ = std::fs::remove_file(&self.path);
     }
 
-    /// The free bytes beside it.
+    /// The free bytes outside the reserve.
     fn free(&self) -> u64 {
         let dir = self.path.parent().unwrap_or(Path::new("."));
         statvfs(dir).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
@@ -67,7 +68,7 @@ impl Reserve {
             .truncate(true)
             .mode(0o600)
             .open(&self.path)?;
-        // Behind the end of the file, so that nobody reads or copies it.
+        // Allocated past the end of the file, so that it is never read or copied.
         match fallocate(&file, FallocateFlags::KEEP_SIZE, 0, self.bytes) {
             Ok(()) if self.is_taken() => Ok(()),
             Err(rustix::io::Errno::NOSPC) => Err(rustix::io::Errno::NOSPC.into()),
@@ -76,7 +77,7 @@ impl Reserve {
     }
 }
 
-/// For file systems that reserve nothing.
+/// For file systems that cannot preallocate.
 fn write_out(file: &mut File, bytes: u64) -> std::io::Result<()> {
     let zeros = vec![0; 1 << 16];
     let mut left = bytes;
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_is_taken_and_given_back() {
+    fn the_disk_reserve_is_taken_and_released() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("reserve");
         let reserve = Reserve::new(path.clone(), 3 << 20);

@@ -1,11 +1,11 @@
-//! The beginning of a write, and the meaning of SQLite's failures.
+//! Begins write transactions, and classifies SQLite's errors.
 
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
 use crate::failure::Failure;
 use crate::types::StoreError;
 
-/// Begins a transaction that writes: no other one writes before it ends.
+/// Begins a write transaction. No other one can write before it ends.
 pub(crate) fn begin(conn: &mut Connection) -> Result<Transaction<'_>, StoreError> {
     Ok(conn.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }
@@ -30,7 +30,7 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-/// Whether the machine, and not the file's content, is in the way.
+/// Whether the machine is the cause, not the file's content.
 fn is_passing(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),

@@ -1,4 +1,5 @@
-//! What `idgate doctor` sees of a data directory. Nothing is changed: no migration, no key, no file.
+//! The checks of `idgate doctor` on a data directory. They change nothing: no migration, no key, no
+//! file.
 
 mod deep;
 mod wal;
@@ -30,31 +31,33 @@ use crate::trust::{TrustRecord, entries};
 use crate::types::StoreError;
 use crate::{over_asking, registered, registrations};
 
-/// Less than this is soon full: a day of a busy gateway, its log and a backup need about that much.
+/// Below this the disk is full soon: a day of a busy gateway, its log and a backup need about as
+/// much.
 const LOW_DISK_BYTES: u64 = 1 << 30;
-/// Less than this does not hold a burst's write-ahead log (64 MiB, twice).
+/// Below this a burst's write-ahead log does not fit (64 MiB, twice).
 const FULL_DISK_BYTES: u64 = 128 << 20;
-/// A copy from before a migration that is older was forgotten: no session in it may live as long.
+/// An older pre-migration copy was forgotten: no session in it can still be open.
 const OLD_COPY_MS: u64 = 7 * 86_400_000;
-/// What another host's clock, or a leap, may differ by.
+/// The tolerance for another host's clock, or a leap second.
 const SKEW_MS: u64 = 60_000;
-/// Audit entries that a short look walks, of all chains together.
+/// The most audit entries that a quick check walks, over all chains.
 const LOOKED_AT: u64 = 20_000;
-/// Before this, the clock was never set: 2026-01-01.
+/// An earlier time means that the clock was never set: 2026-01-01.
 const EARLIEST: UnixMillis = UnixMillis(1_767_225_600_000);
 
-/// A data directory as it was found.
+/// The results of examining a data directory.
 #[derive(Debug, Default)]
 pub struct Examination {
     /// In the order of the checks.
     pub findings: Vec<Finding>,
-    /// The trust store, when it could be read.
+    /// The trust store, if it could be read.
     pub trust: Option<Vec<TrustRecord>>,
-    /// The certificates of the gateway and its clients, when they could be read.
+    /// The certificates of the gateway and its clients, if they could be read.
     pub certificates: Option<Vec<CertificateRecord>>,
 }
 
-/// Looks at the data directory `dir`. `instance_key`: `None` means the one in it. `deep`: at every row.
+/// Examines the data directory `dir`. `instance_key`: `None` means the one in it. `deep`: every
+/// row.
 pub fn examine(
     dir: &Path,
     instance_key: Option<&InstanceKey>,
@@ -131,7 +134,7 @@ fn examine_main(
     }
 }
 
-/// The directory and every file in it are their owner's alone.
+/// Checks that only the owner has access to the directory and its files.
 fn permissions(dir: &Path) -> Finding {
     let exposed = |path: &Path| {
         let mode = std::fs::metadata(path).ok()?.permissions().mode();
@@ -205,7 +208,7 @@ fn schema_state(main: &Connection) -> Result<Finding, StoreError> {
     Ok(Finding::good("schema", have.to_string()))
 }
 
-/// The clock is set, and not behind what the database has seen already.
+/// Checks that the clock is set, and not behind times in the database.
 fn clock(main: &Connection, now: UnixMillis) -> Result<Finding, StoreError> {
     let latest: Option<i64> = main.query_row(
         "SELECT max(at) FROM (SELECT max(created_at) AS at FROM sessions \
@@ -216,13 +219,17 @@ fn clock(main: &Connection, now: UnixMillis) -> Result<Finding, StoreError> {
     )?;
     let latest = latest.map_or(EARLIEST, time);
     if latest.0 > now.0.saturating_add(SKEW_MS) || now < EARLIEST {
-        let what = format!("it is {now}, and {latest} has been before; set the clock, keep NTP on");
+        let what = format!(
+            "it is {now}, but the database has times up to {latest}; set the clock, \
+                            keep NTP on"
+        );
         return Ok(Finding::bad("clock", what));
     }
     Ok(Finding::good("clock", now.to_string()))
 }
 
-/// The audit log is as it was: its heads, its length and the newest entries of each chain; `deep`: all.
+/// Checks that the audit log is unaltered: its heads, its length, and the newest entries of each
+/// chain, or all with `deep`.
 fn audit_log(main: &Connection, key: &InstanceKey, deep: bool) -> Result<Finding, StoreError> {
     let keys = AuditKeys::new(key)?;
     let clients: i64 = main.query_row("SELECT count(*) FROM clients", [], |row| row.get(0))?;
@@ -237,7 +244,7 @@ fn audit_log(main: &Connection, key: &InstanceKey, deep: bool) -> Result<Finding
     Ok(Finding::bad(
         "audit",
         format!(
-            "it is not as it was ({whose}, entry {}: {}); `idgate audit verify` says where, and a \
+            "it was altered ({whose}, entry {}: {}); `idgate audit verify` says where, and a \
              backup has it as it was",
             first.seq,
             first.damage.as_str()
@@ -245,7 +252,7 @@ fn audit_log(main: &Connection, key: &InstanceKey, deep: bool) -> Result<Finding
     ))
 }
 
-/// How much still wants another key than the one that seals.
+/// How many values still need a key other than the one that seals.
 fn sealed_elsewhere(
     main: &Connection,
     dir: &Path,
@@ -256,20 +263,20 @@ fn sealed_elsewhere(
     Ok(judge(rekey::count(main, claims.as_ref(), &sealer, &audit)?))
 }
 
-/// `claims.db` belongs to this database.
+/// Checks that `claims.db` belongs to this database.
 fn belongs_together(main: &Connection, dir: &Path) -> Result<Finding, StoreError> {
     let path = claims_path(dir);
     if !path.is_file() {
         return Ok(Finding::good("claims_file", "there is none yet"));
     }
     let Ok(claims) = open_for_reading(&path) else {
-        // What is wrong with it stands under its own name.
+        // Another check reports what is wrong with it.
         return Ok(Finding::good("claims_file", "cannot be asked"));
     };
     let of = |conn: &Connection, sql: &str| -> Result<Option<Vec<u8>>, StoreError> {
         match conn.query_row(sql, [], |row| row.get(0)).optional() {
             Ok(id) => Ok(id),
-            // Of an earlier version, or damaged.
+            // From an earlier version, or damaged.
             Err(_) => Ok(None),
         }
     };
@@ -284,19 +291,20 @@ fn belongs_together(main: &Connection, dir: &Path) -> Result<Finding, StoreError
     })
 }
 
-/// The write-ahead log can be read to its end.
+/// Checks that the write-ahead log can be read to its end.
 fn lost_commits(dir: &Path) -> Option<Finding> {
     let lost = wal::lost_commits(&main_path(dir)).ok()?;
     (lost > 0).then(|| {
         let what = format!(
-            "its log is damaged: {lost} commits or more cannot be read, and the next start goes on \
-             without them; stop the server, keep a copy of the directory, and compare with a backup"
+            "its log is damaged: {lost} commits or more cannot be read, and the next start \
+             continues without them; stop the server, keep a copy of the directory, and compare \
+             with a backup"
         );
         Finding::bad("database_log", what)
     })
 }
 
-/// Results are gone when their 30 seconds are over.
+/// Checks that results are erased when their 30 seconds are over.
 fn results(dir: &Path, now: UnixMillis) -> Result<Finding, StoreError> {
     let path = claims_path(dir);
     if !path.is_file() {
@@ -305,8 +313,8 @@ fn results(dir: &Path, now: UnixMillis) -> Result<Finding, StoreError> {
     let claims = open_for_reading(&path)?;
     let damaged = integrity(&claims)?;
     if damaged.health != Health::Good {
-        let what = "claims.db is damaged; restart the server, which sets it aside: results that were not read \
-             yet are lost, and with them in the jar profile the sessions that are open";
+        let what = "claims.db is damaged; restart the server, which sets it aside: results that \
+             were not read yet are lost, and so are open sessions in request mode jar";
         return Ok(Finding::bad("results", what));
     }
     let due = millis(UnixMillis(now.0.saturating_sub(SKEW_MS)));
@@ -324,7 +332,7 @@ fn results(dir: &Path, now: UnixMillis) -> Result<Finding, StoreError> {
     Ok(Finding::good("results", "none is overdue"))
 }
 
-/// Copies from before a migration: needed until the upgrade has proved itself, and no longer.
+/// Finds copies from before a migration, which are needed only until the upgrade has proved itself.
 fn old_copies(dir: &Path, now: UnixMillis) -> Option<Finding> {
     let old = |path: &Path| {
         let name = path.file_name()?.to_str()?;
@@ -344,7 +352,7 @@ fn or_bad(check: &'static str, found: Result<Finding, StoreError>) -> Finding {
     found.unwrap_or_else(|error| Finding::bad(check, error.to_string()))
 }
 
-/// Looks at the sessions of clients with a registration certificate.
+/// Checks the sessions of clients with a registration certificate.
 fn over_asked(main: &Connection, sealer: &Sealer) -> Result<Vec<Finding>, StoreError> {
     let db = Db::sqlite(main);
     let registered = at_once(registrations::read(&db))?;

@@ -30,34 +30,34 @@ pub(crate) fn claims_path(dir: &Path) -> PathBuf {
     dir.join("claims.db")
 }
 
-/// The results for writing.
+/// Opens the results for writing.
 pub(crate) fn open_claims(dir: &Path) -> Result<Connection, StoreError> {
     let conn = open_for_writing(&claims_path(dir))?;
-    // 256 KiB: what is written here is read by others, and soon erased.
+    // 256 KiB: written rows are read by other connections and soon erased.
     conn.pragma_update(None, "cache_size", -256)?;
     conn.execute_batch(include_str!("claims.sql"))?;
     Ok(conn)
 }
 
-/// A file for reading only.
+/// Opens a file read-only.
 pub(crate) fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.execute_batch(PRAGMAS)?;
-    // 64 KiB: whatever a reader keeps is void with the next commit.
+    // 64 KiB: every commit invalidates a reader's cache.
     conn.pragma_update(None, "cache_size", -64)?;
     keep_plans(&conn)?;
     Ok(conn)
 }
 
-/// Moves the write-ahead log into the file and cuts it to nothing. `false`: a reader is in the way.
+/// Checkpoints the write-ahead log into the file and truncates it. `false`: a reader is in the way.
 pub(crate) fn truncate_log(conn: &Connection) -> Result<bool, StoreError> {
     let busy: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
     Ok(busy == 0)
 }
 
-/// Makes a file that only its owner may read. SQLite gives its log and its index the same mode.
+/// Creates a file that only its owner may read. SQLite gives its log and its index the same mode.
 pub(crate) fn make_private(path: &Path) -> Result<File, StoreError> {
     let made = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
     made.map_err(|error| StoreError::Failed(format!("{} cannot be made: {error}", path.display())))
@@ -70,24 +70,24 @@ pub(crate) fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;
     conn.execute_batch(PRAGMAS)?;
-    // 1 MiB: what a group of changes touches.
+    // 1 MiB: the pages that a group of changes touches.
     conn.pragma_update(None, "cache_size", -1024)?;
     keep_plans(&conn)?;
     conn.set_prepared_statement_cache_capacity(64);
     Ok(conn)
 }
 
-/// Otherwise SQLite looks at bound values when it plans some statements, and prepares them anew for
-/// each use. Nothing here is analysed, so that no value could lead to a better plan.
+/// Otherwise SQLite looks at bound values when it plans some statements, and prepares them again
+/// for each use. No table here is analysed, so no value could lead to a better plan.
 fn keep_plans(conn: &Connection) -> Result<(), StoreError> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 
-/// Whether there is a main database that is not empty.
+/// Whether a main database exists and is not empty.
 ///
 /// # Errors
-/// It is not a database.
+/// The file is not a database.
 pub(crate) fn holds_anything(dir: &Path) -> Result<bool, StoreError> {
     let path = main_path(dir);
     if !path.is_file() {

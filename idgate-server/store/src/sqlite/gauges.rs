@@ -36,7 +36,7 @@ impl SqliteStore {
     }
 }
 
-/// How many results are stored, and for how long the oldest is due.
+/// How many results are stored, and how long the oldest one has been due.
 fn stored_claims(claims: &Connection, now: UnixMillis) -> Result<(u64, u64), StoreError> {
     let (rows, due): (i64, Option<i64>) = claims
         .prepare_cached("SELECT count(*), min(redact_at) FROM results")?

@@ -1,4 +1,4 @@
-//! A read that ends when nobody waits for it any more: a sum over too many rows must not keep a thread
+//! Cancels a read when its caller stops waiting: a sum over too many rows must not occupy a thread
 //! that others need.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,35 +7,35 @@ use rusqlite::Connection;
 
 use crate::types::StoreError;
 
-/// How many instructions of SQLite's machine are run between two looks: about a millisecond's.
+/// How many steps of SQLite's virtual machine run between two checks: about a millisecond.
 const STEPS: i32 = 10_000;
 
-/// Somebody waits for a read as long as this lives.
+/// A caller waits for a read as long as this value lives.
 #[derive(Default)]
 pub(crate) struct Waiter(Arc<()>);
 
-/// Whether somebody waits.
+/// Tells whether the caller still waits.
 pub(crate) struct Waited(Weak<()>);
 
-/// What one thread reads.
+/// The current read of one thread.
 #[derive(Default)]
 pub(crate) struct Underway(Mutex<Option<Waited>>);
 
 impl Waiter {
-    /// For the reading side.
+    /// The handle for the reading side.
     pub(crate) fn waited(&self) -> Waited {
         Waited(Arc::downgrade(&self.0))
     }
 }
 
 impl Underway {
-    /// Has `conn` ask whether somebody still waits, while it runs a statement.
+    /// Makes `conn` check, while it runs a statement, whether the caller still waits.
     pub(crate) fn watch(self: &Arc<Self>, conn: &mut Connection) -> Result<(), StoreError> {
         let underway = self.clone();
         Ok(conn.progress_handler(STEPS, Some(move || underway.is_given_up()))?)
     }
 
-    /// Reads for somebody; the statement at which nobody waits any more fails.
+    /// Reads for a caller. A statement fails if the caller stops waiting during it.
     pub(crate) fn run<T>(&self, waited: Waited, read: impl FnOnce() -> T) -> T {
         self.set(Some(waited));
         let _ended = Ended(self);
@@ -52,7 +52,7 @@ impl Underway {
     }
 }
 
-/// Also when the read panics: the next one is another's.
+/// Runs even if the read panics: the next read is for another caller.
 struct Ended<'u>(&'u Underway);
 
 impl Drop for Ended<'_> {

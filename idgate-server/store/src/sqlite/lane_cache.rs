@@ -1,7 +1,6 @@
-//! The names that are known: of keys and of sessions. Reads wait in lanes that take turns, and whoever
-//! could choose a lane by making up a name would have as many turns as it has names. So a name that
-//! nobody was ever let in with waits in the one lane of strangers. What is known decides about waiting
-//! and about nothing else.
+//! Known names of keys and sessions. Reads wait in lanes that take turns. If a made-up name gave
+//! its sender a lane, an attacker would have as many turns as names. So a name that was never found
+//! waits in the one lane for unknown names. The cache only decides about waiting.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash, RandomState};
@@ -14,11 +13,11 @@ use crate::lanes::LaneKey;
 use crate::sql::number;
 use crate::types::StoreError;
 
-/// So many of the latest names are known for sure, and twice as many at most: 5 MiB. A session or a
-/// key that is forgotten waits as a stranger once, and is known again.
+/// At least this many of the latest names are known, and at most twice as many: 5 MiB. A forgotten
+/// session or key waits with unknown names once, and is known again.
 const KNOWN: usize = 65_536;
 
-/// The lanes of the latest names.
+/// The lanes of recently used names.
 #[derive(Default)]
 pub(crate) struct LaneCache {
     hasher: RandomState,
@@ -32,7 +31,7 @@ struct Names {
 }
 
 impl LaneCache {
-    /// The lane of the owner of this name, or that of strangers.
+    /// The lane of the owner of this name, or the lane for unknown names.
     pub(crate) fn lane(&self, name: impl Hash) -> LaneKey {
         let name = self.hasher.hash_one(name);
         let names = self.names();
@@ -40,7 +39,7 @@ impl LaneCache {
         known.copied().unwrap_or(LaneKey::STRANGERS)
     }
 
-    /// A name that was found, and the lane of its owner.
+    /// Notes a name that was found, with the lane of its owner.
     pub(crate) fn note(&self, name: impl Hash, whose: LaneKey) {
         let name = self.hasher.hash_one(name);
         let mut names = self.names();
@@ -50,7 +49,7 @@ impl LaneCache {
         names.young.insert(name, whose);
     }
 
-    /// A name that is nobody's any more.
+    /// Removes a name that no longer exists.
     pub(crate) fn forget(&self, name: impl Hash) {
         let name = self.hasher.hash_one(name);
         let mut names = self.names();
@@ -63,22 +62,24 @@ impl LaneCache {
     }
 }
 
-/// Where requests wait until their key is known to be good.
+/// The lane for requests with a client's API key, before the key is checked.
 pub(crate) fn key_lane(client_id: &str) -> LaneKey {
     LaneKey::of(("key", client_id))
 }
 
-/// Where admin tokens are looked up.
+/// The lane for looking up an admin token.
 pub(crate) fn admin_lane(id: &str) -> LaneKey {
     LaneKey::of(("admin", id))
 }
 
-/// Where the wallets of a client wait: who holds its QR codes is in its way nowhere else.
+/// The lane for the wallets of a client. A client's QR codes can be scanned by anyone, and those
+/// requests only slow down each other.
 pub(crate) fn wallet_lane(client_id: &str) -> LaneKey {
     LaneKey::of(("wallet", client_id))
 }
 
-/// The good keys and tokens, the latest used ones: what was known before a start is known after it.
+/// The active keys and tokens, the most recently used ones: names known before a restart are known
+/// after it.
 pub(crate) fn keys(main: &Connection) -> Result<LaneCache, StoreError> {
     let known = LaneCache::default();
     let keys = "SELECT digest, client_id FROM api_keys WHERE revoked_at IS NULL \
@@ -89,7 +90,7 @@ pub(crate) fn keys(main: &Connection) -> Result<LaneCache, StoreError> {
     Ok(known)
 }
 
-/// The sessions that are open, those that are so for longest.
+/// The open sessions, those that expire last.
 pub(crate) fn sessions(main: &Connection) -> Result<LaneCache, StoreError> {
     let known = LaneCache::default();
     let sessions = "SELECT id, client_id FROM sessions WHERE settled_at IS NULL \
@@ -101,7 +102,7 @@ pub(crate) fn sessions(main: &Connection) -> Result<LaneCache, StoreError> {
     Ok(known)
 }
 
-/// Notes names with the lanes of their owners, which a statement gives.
+/// Notes names with the lanes of their owners, which a statement returns.
 fn note_all<N: FromSql + Hash>(
     known: &LaneCache,
     main: &Connection,
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_a_strangers_until_it_is_found_and_once_it_is_nobodys() {
+    fn a_name_is_unknown_before_it_is_found_and_after_it_is_removed() {
         let known = LaneCache::default();
         assert_eq!(known.lane("ses_a"), LaneKey::STRANGERS);
         known.note("ses_a", wallet_lane("cli_a"));
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_are_known_and_memory_is_bounded() {
+    fn the_latest_names_are_known_and_memory_is_bounded() {
         let known = LaneCache::default();
         for n in 0..5 * KNOWN {
             known.note(n, LaneKey::of("cli_a"));

@@ -1,12 +1,11 @@
-//! What a data directory still lacks before a gateway on it can do anything for anybody.
+//! Finds what a data directory still lacks before a gateway on it is useful.
 
 use std::path::Path;
 
 use crate::sqlite::files::{main_path, open_for_reading};
 use crate::types::StoreError;
 
-/// What is missing, each with the command for it. A directory that cannot be read lacks nothing that
-/// this could know of.
+/// What is missing, with the command for each. A directory that cannot be read counts as complete.
 pub fn missing(dir: &Path) -> Vec<&'static str> {
     look(dir).unwrap_or_default()
 }
@@ -16,8 +15,8 @@ fn look(dir: &Path) -> Result<Vec<&'static str>, StoreError> {
     let wanted = [
         (
             "SELECT EXISTS (SELECT 1 FROM clients WHERE revoked_at IS NULL)",
-            "there is no client, so nobody can ask for a session; make one: \
-             idgate client create NAME",
+            "there is no client, so no session can be created; create one: idgate client create \
+             NAME",
         ),
         (
             "SELECT EXISTS (SELECT 1 FROM trust_entries)",

@@ -1,7 +1,8 @@
 //! The store in SQLite: two files, one writing thread, one reader per core.
 //!
-//! `idgate.db` holds everything that lasts. `claims.db` holds sealed results, 30 seconds each, and
-//! is emptied for good: rows are wiped when deleted, and the log is cut behind them.
+//! `idgate.db` holds everything that lasts. `claims.db` holds sealed results for 30 seconds each.
+//! Its contents are erased permanently: deleted rows are overwritten, and the log is truncated
+//! after them.
 
 pub(crate) mod audit;
 mod authentication;
@@ -60,14 +61,14 @@ use crate::environment::Environment;
 use crate::quotas::Quotas;
 use crate::seal::InstanceKey;
 
-/// How a gateway opens its store.
+/// Options of a gateway's store.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions<'a> {
     /// `None`: the one in the data directory.
     pub instance_key: Option<&'a InstanceKey>,
     /// Pinned signers serve live sessions in development only.
     pub environment: Environment,
-    /// What a client may have at a time.
+    /// The limits of a client.
     pub quotas: Quotas,
 }
 
@@ -81,17 +82,17 @@ pub(super) struct SqliteStore {
     probe: Probe,
     dir: PathBuf,
     disk: Arc<Disk>,
-    /// Dropped last: the directory is free again when everything is written.
+    /// Dropped last: the directory becomes free when everything is written.
     _lock: File,
 }
 
 impl SqliteStore {
-    /// Opens the data directory, which is made when there is none, for this process alone. Results
-    /// due at `now` are gone from every file before anything can be read.
+    /// Opens the data directory for this process alone, and creates it if it does not exist.
+    /// Results that have expired at `now` are erased from every file before anything can be read.
     ///
     /// # Errors
-    /// It cannot be used, another server uses it, or the key is not its key; the text says what to
-    /// do.
+    /// The directory cannot be used, another server uses it, or the key is not its key. The text
+    /// says what to do.
     pub(super) fn open(
         dir: &Path,
         options: StoreOptions<'_>,
@@ -112,15 +113,15 @@ impl SqliteStore {
         at_once(gateway_keys::ensure(&Db::sqlite(&change), &env.sealer, now))?;
         change.commit()?;
         if at_once(certificates::forget(&Db::sqlite(&main), now))? > 0 {
-            // Unless a command is reading: then with the next checkpoint.
+            // If a command is reading, the next checkpoint does it.
             let _later = files::truncate_log(&main);
         }
         found.keep(dir)?;
         let mut claims = files::open_claims(dir)?;
         directory::same_database(&main, &claims)?;
         reseal::claims(&mut claims, &main, key, &first)?;
-        // On a full disk the counts and an earlier table are those of before, and what belongs to nothing
-        // stays longer.
+        // On a full disk this work is postponed: the counts and the earlier table stay as they
+        // were, and orphaned rows stay longer.
         let ordered = claims::order_by_end(&mut claims);
         for tidied in [ordered, recount(&mut main), remove_orphans(&claims, &main)] {
             disk.note(&tidied);
@@ -129,7 +130,7 @@ impl SqliteStore {
             }
         }
         let cores = available_parallelism().map_or(1, usize::from);
-        // What cannot be read now is known with its first use.
+        // Names that cannot be read now become known with their first use.
         let known_keys = lane_cache::keys(&main).unwrap_or_default();
         let known_sessions = lane_cache::sessions(&main).unwrap_or_default();
         Ok(Self {
@@ -160,7 +161,7 @@ impl SqliteStore {
     }
 }
 
-/// How use cases get to the files.
+/// Runs use cases on the files.
 impl SqliteStore {
     pub(super) fn read<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Read<'static, T>
     where
@@ -294,7 +295,8 @@ impl Drop for SqliteStore {
     }
 }
 
-/// Erases what belongs to no session, or to none that is open: a process died in between.
+/// Erases results without a session, and keys without an open session. They exist if a process died
+/// in between.
 fn remove_orphans(claims: &Connection, main: &Connection) -> Result<(), StoreError> {
     claims::remove_orphans(claims, main)?;
     claims_file::empty_log(claims)

@@ -1,4 +1,4 @@
-//! Notifications that are queued, or removed, with their session.
+//! Queues and removes notifications together with their session.
 
 use idgate_core::UnixMillis;
 use rusqlite::{Connection, named_params};
@@ -8,7 +8,7 @@ use crate::sql::millis;
 use crate::types::StoreError;
 
 impl Notice {
-    /// Queues it if the client has an endpoint. A host that is rejected makes it a dead letter.
+    /// Queues it if the client has an endpoint. If its host is rejected it becomes a dead letter.
     pub(crate) fn insert(&self, main: &Connection) -> Result<(), StoreError> {
         main.prepare_cached(
             "INSERT INTO webhook_deliveries (id, session_id, client_id, livemode, body, \
@@ -35,7 +35,7 @@ impl Notice {
     }
 }
 
-/// Removes what a deleted session that settled at `settled_at` would still say.
+/// Removes the notification of a deleted session that settled at `settled_at`.
 pub(crate) fn remove_of_session(
     main: &Connection,
     session_id: &str,

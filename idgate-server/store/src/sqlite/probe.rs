@@ -1,6 +1,6 @@
-//! Whether something can be stored. Anybody may ask, so that asking must cost nothing: one write is
-//! tried at a time, and what came of it holds for a second: a failure here, a success in the writer,
-//! which knows when the disk fills up meanwhile.
+//! Tests whether the store can write. Anyone may ask, so asking has to be cheap. One write is tried
+//! at a time, and its outcome holds for a second: a failure is kept here, a success by the writer,
+//! which notices when the disk fills up in between.
 
 use tokio::sync::Mutex;
 
@@ -22,8 +22,8 @@ struct Attempt {
 }
 
 impl Probe {
-    /// `Ok` if something `was_written` a moment ago; else what came of the latest attempt, which is
-    /// a new one by `write` when that is too long ago.
+    /// `Ok` if something `was_written` a moment ago. Otherwise the outcome of the latest attempt,
+    /// or of a new one by `write` if that is too old.
     pub(crate) async fn ask(
         &self,
         was_written: impl Fn() -> bool,
@@ -38,7 +38,7 @@ impl Probe {
         {
             return Err(error.clone());
         }
-        // Whoever began it may have gone since: it is waited for all the same.
+        // Its first caller may have gone; the attempt is awaited all the same.
         let outcome = attempt.underway.get_or_insert_with(write).await;
         attempt.underway = None;
         attempt.failed = outcome.clone().err().map(|error| (Stopwatch::new(), error));
@@ -46,7 +46,7 @@ impl Probe {
     }
 }
 
-/// A write that says nothing.
+/// A write without content.
 pub(crate) fn write(batch: &mut Batch<'_>) -> Result<(), StoreError> {
     batch
         .main
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn many_who_ask_at_once_make_one_write_also_when_the_first_gives_up() {
+    async fn concurrent_probes_cause_one_write_even_if_the_first_gives_up() {
         let (probe, writes) = (Arc::new(Probe::default()), Arc::new(AtomicUsize::new(0)));
         let (done, outcome) = oneshot::channel::<Result<(), StoreError>>();
         let mut outcome = Some(outcome);
@@ -77,7 +77,7 @@ mod tests {
             let outcome = outcome.take().unwrap();
             Box::pin(async { outcome.await.unwrap() })
         };
-        // Asked once before it is given up.
+        // Polled once, then dropped.
         let first = probe.ask(|| false, &mut write);
         let given_up = tokio::time::timeout(std::time::Duration::ZERO, first).await;
         assert!(given_up.is_err());

@@ -1,10 +1,10 @@
-//! Threads that read, each with read-only connections of its own, so that no request waits for the
-//! disk on a thread that serves others. Each read is one or two statements long, so that no reader
-//! keeps an old state of the files alive.
+//! Reading threads, each with its own read-only connections, so that no request blocks on the disk
+//! on a thread that serves others. Each read is one or two statements long, so that no reader keeps
+//! an old state of the files alive.
 //!
-//! Reads wait in lanes, one for each client, and the lanes take turns: who asks for much waits behind
-//! itself. Lists and sums have threads apart, so that nobody waits for them who only shows a key, and
-//! so has what all requests need and is loaded when it changed.
+//! Reads wait in lanes, one for each client, and the lanes take turns: a busy client waits behind
+//! itself. Lists and sums have their own threads, so that a request which only shows a key never
+//! waits for them. So do the values that all requests need and that are loaded when they change.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -29,14 +29,14 @@ pub(crate) struct Reader {
     underway: Arc<Underway>,
 }
 
-/// What may wait: every connection of one address may ask at once, and twice as many, and all
-/// connections together.
+/// How many reads may wait. Per lane: twice what all connections of one address can request at
+/// once. In all: all connections together.
 const ROOM: Room = Room { per_lane: 512, in_all: 16_384 };
 
-/// Work that is queued.
+/// A queued read.
 type Job = Box<dyn FnOnce(&Reader) + Send>;
 
-/// The reading threads. Dropping it lets what is queued go unanswered.
+/// The reading threads. When it is dropped, queued reads stay unanswered.
 pub(crate) struct Readers {
     quick: Pool,
     long: Pool,
@@ -44,8 +44,8 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// Starts `count` threads for short reads, half as many for long ones, at least one each, and one
-    /// that loads.
+    /// Starts `count` threads for short reads, half as many for long ones (at least one each), and
+    /// one that loads.
     pub(crate) fn open(dir: &Path, count: usize) -> Result<Self, StoreError> {
         Ok(Self {
             quick: Pool::start(dir, "store-reader", count.max(2))?,
@@ -54,12 +54,12 @@ impl Readers {
         })
     }
 
-    /// How many reads of a row or two wait, and how many may.
+    /// How many short reads wait, and how many may.
     pub(crate) fn waiting(&self) -> Use {
         self.quick.lanes.waiting()
     }
 
-    /// How many lists are read at a time.
+    /// How many lists can be read at the same time.
     #[cfg(any(test, feature = "fixtures"))]
     pub(crate) fn listers(&self) -> usize {
         self.long.threads.len()
@@ -74,7 +74,7 @@ impl Readers {
         self.quick.submit(whose, read)
     }
 
-    /// Reads a list or a sum. When nobody waits for it any more, it is broken off.
+    /// Reads a list or a sum. The read is cancelled when its caller stops waiting.
     pub(crate) fn read_long<T: Send + 'static>(
         &self,
         whose: LaneKey,
@@ -90,7 +90,7 @@ impl Readers {
         })
     }
 
-    /// Reads a row or two for all who wait `together`.
+    /// Reads a row or two for all callers that wait `together`.
     pub(crate) fn read_together<T: Clone + Send + 'static>(
         &self,
         together: &Arc<SharedReads<T>>,
@@ -99,7 +99,7 @@ impl Readers {
         self.quick.submit_together(together, read)
     }
 
-    /// Loads what all requests need, for all who wait `together`.
+    /// Loads values that all requests need, for all callers that wait `together`.
     pub(crate) fn load_together<T: Clone + Send + 'static>(
         &self,
         together: &Arc<SharedReads<T>>,
@@ -136,7 +136,7 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Queues `read` at once. Nobody reads for those who no longer wait.
+    /// Queues `read` immediately. It is skipped if its caller has stopped waiting.
     fn submit<T: Send + 'static>(
         &self,
         whose: LaneKey,
@@ -159,7 +159,7 @@ impl Pool {
         })
     }
 
-    /// Queues `read` unless the same is queued already.
+    /// Queues `read` unless the same read is queued already.
     fn submit_together<T: Clone + Send + 'static>(
         &self,
         together: &Arc<SharedReads<T>>,
@@ -168,7 +168,7 @@ impl Pool {
         let (reply, answer) = oneshot::channel();
         if together.join(reply) {
             let all = together.clone();
-            // Whoever was first pays for all.
+            // The first caller's request is charged for all.
             let metered = Metered::of(Stage::Read);
             let job = move |reader: &Reader| metered.run(|| all.answer(|| read(reader)));
             if self.lanes.push(LaneKey::GATEWAY, Box::new(job)).is_err() {
@@ -188,8 +188,8 @@ impl Drop for Pool {
     }
 }
 
-/// Works until the lanes are closed. A read that panics leaves its waiter without an answer, and
-/// the thread goes on.
+/// Works until the queue is closed. If a read panics its caller gets no answer, and the thread
+/// continues.
 fn serve(reader: &Reader, lanes: &Lanes<Job>) {
     while let Some(job) = lanes.recv() {
         let _ = catch_unwind(AssertUnwindSafe(|| job(reader)));
@@ -197,7 +197,7 @@ fn serve(reader: &Reader, lanes: &Lanes<Job>) {
 }
 
 fn broken_off() -> StoreError {
-    StoreError::Failed("a read of the database broke off".into())
+    StoreError::Failed("a read of the database did not finish".into())
 }
 
 #[cfg(test)]
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_reads_for_those_who_no_longer_wait() {
+    fn a_read_without_a_waiting_caller_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
         let (began, begins) = mpsc::channel();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_in_no_short_reads_way() {
+    fn a_list_does_not_delay_short_reads() {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
         let (go, wait) = mpsc::channel::<()>();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_together_before_a_read_begins_shares_it_and_who_asks_later_does_not() {
+    fn callers_before_a_read_begins_share_it_and_later_ones_do_not() {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
         let together = Arc::new(SharedReads::default());
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_read_that_panics_fails_for_those_who_share_it_and_nobody_else() {
+    fn a_panicking_shared_read_fails_only_for_its_callers() {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
         let together = Arc::new(SharedReads::<u8>::default());
@@ -309,9 +309,9 @@ mod tests {
         assert_eq!(readers.read_together(&together, |_| Ok(7)).wait().unwrap(), 7);
     }
 
-    /// The one thread for long reads would count for ever.
+    /// The only thread for long reads would otherwise count forever.
     #[test]
-    fn a_long_read_that_nobody_waits_for_is_broken_off() {
+    fn a_long_read_without_a_waiting_caller_is_cancelled() {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
         let (began, begins) = mpsc::channel();

@@ -1,5 +1,5 @@
-//! The values of a data directory under another key. No gateway uses it at that time: a directory has one, which is
-//! started with the new key anyway.
+//! Replaces the key of the values in a data directory. No gateway uses the directory at that time:
+//! it has only one, which has to be restarted with the new key anyway.
 
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -13,7 +13,7 @@ use crate::sqlite::files;
 use crate::types::Resealed;
 use crate::types::StoreError;
 
-/// Counts what there is in both databases; the second may not be there yet.
+/// Counts the values in both databases. The second may not exist yet.
 pub(crate) fn count(
     main: &Connection,
     claims: Option<&Connection>,
@@ -30,7 +30,7 @@ pub(crate) fn count(
     Ok(work.found)
 }
 
-/// The same of the values that a gateway keeps when it starts, but for results.
+/// The same for values that a gateway keeps across a start, which excludes results.
 pub(crate) fn count_lasting(
     main: &Connection,
     claims: Option<&Connection>,
@@ -46,7 +46,7 @@ pub(crate) fn count_lasting(
     Ok(found)
 }
 
-/// Seals everything again. If everything could be opened, it says at last that no other key is needed.
+/// Seals everything again. If every value could be opened, the other keys are no longer required.
 pub(crate) fn reseal(
     main: &mut Connection,
     claims: Option<&mut Connection>,
@@ -74,7 +74,8 @@ pub(crate) fn reseal(
     for part in LOG {
         at_once(pages_of(&Db::sqlite(&transaction), part, &mut work))?;
     }
-    // A value that none of them opens may open under one of them when a backup brings it back.
+    // A value that none of the keys opens may be replaced by a restored backup, in which one of
+    // them opens it.
     if work.found.unreadable == 0 {
         at_once(async {
             let db = Db::sqlite(&transaction);
@@ -91,7 +92,7 @@ struct OfSessions {
     purpose: &'static str,
     select: &'static str,
     update: &'static str,
-    /// The client of a session that may have one.
+    /// The client of a session that may have such a value.
     client: &'static str,
 }
 
@@ -109,7 +110,7 @@ const SESSION_KEYS: OfSessions = OfSessions {
     client: "SELECT client_id FROM sessions WHERE id = ?1 AND settled_at IS NULL",
 };
 
-/// Results and session keys, whose clients the main database knows.
+/// Results and session keys, whose clients are in the main database.
 fn of_claims(
     claims: &Connection,
     main: &Connection,
@@ -134,7 +135,7 @@ fn of_sessions(
             .prepare_cached(values.client)?
             .query_row([&object], |row| row.get(0))
             .optional()?;
-        // A value of no such session goes with the next start.
+        // The next start removes values without a session.
         let Some(client) = client else { continue };
         let place = Place { purpose: values.purpose, object: &object, client: &client };
         if let Some(anew) = work.sealed(place, &sealed)? {

@@ -1,9 +1,10 @@
-//! Sealing anew what idgate 0.1.0 stored: its one key for everything gives way to a key for each
-//! value, and what a value belongs to is bound to its client as well.
+//! Seals again what idgate 0.1.0 stored. Its single key for everything is replaced by a key for
+//! each value, and each value is bound to its client as well.
 //!
-//! The main database changes in the transaction of its migration, `claims.db` in one of its own with
-//! the first start after it: a process that dies leaves each as it was or as it will be. After that
-//! the old form is read no more, so that nobody brings an old row back under another client.
+//! The main database changes in the transaction of its migration, and `claims.db` in its own
+//! transaction at the first start after that. If the process dies, each is either in its old state
+//! or in its new one. Afterwards the old form is no longer read, so an attacker cannot bring back
+//! an old row under another client.
 
 use rusqlite::{Connection, TransactionBehavior};
 use zeroize::Zeroizing;
@@ -22,10 +23,10 @@ use crate::{claims, gateway_keys, idempotency, keys, webhook_endpoints};
 
 /// Rows in memory at a time.
 const PAGE: i64 = 500;
-/// `PRAGMA user_version` of a `claims.db` in which everything is sealed in today's form.
+/// The `PRAGMA user_version` of a `claims.db` in which everything is sealed in the present form.
 const CLAIMS_VERSION: i64 = 2;
 
-/// A kind of row with something sealed. The statements name its id, its client and the sealed bytes.
+/// A kind of row with a sealed value. The statements name its id, its client and the sealed bytes.
 struct Rows {
     select: &'static str,
     update: &'static str,
@@ -63,7 +64,7 @@ const ROWS: [Rows; 5] = [
         place: |id, _| gateway_keys::place(id),
     },
     Rows {
-        // An answer is its client's if its session is.
+        // An answer belongs to its client if its session does.
         select: "SELECT a.session_id, a.client_id, a.sealed FROM idempotent_answers AS a \
                  JOIN sessions AS s ON s.id = a.session_id AND s.client_id = a.client_id \
                  WHERE a.session_id > ?1 ORDER BY a.session_id LIMIT ?2",
@@ -73,8 +74,8 @@ const ROWS: [Rows; 5] = [
     },
 ];
 
-/// Seals everything in the main database anew, and gives every client a chain in the audit log: from
-/// here on a client without one is damage. To be called in the transaction of the migration.
+/// Seals everything in the main database again, and gives every client a chain in the audit log:
+/// from here on a client without one counts as damage. Call it in the transaction of the migration.
 ///
 /// # Errors
 /// The database failed, or `key` is not its key: then nothing may be changed.
@@ -103,7 +104,7 @@ pub(crate) fn main(main: &Connection, key: &InstanceKey) -> Result<(), StoreErro
     at_once(heads::begin_all(&Db::sqlite(main), &audit))
 }
 
-/// Whether an opened record is the one of its row: a row that was moved to another client stays
+/// Whether an opened record belongs to its row. A row that was moved to another client stays
 /// unreadable.
 fn is_of(main: &Connection, id: &str, client_id: &str, record: &[u8]) -> Result<(), StoreError> {
     let livemode = main
@@ -113,7 +114,7 @@ fn is_of(main: &Connection, id: &str, client_id: &str, record: &[u8]) -> Result<
     row.parse(record).map(drop)
 }
 
-/// Seals everything in `claims.db` anew, once; `main` has its new form already.
+/// Seals everything in `claims.db` again, once. `main` has its new form already.
 ///
 /// # Errors
 /// A database failed.
@@ -127,7 +128,8 @@ pub(crate) fn claims(
     if version >= CLAIMS_VERSION {
         return Ok(());
     }
-    // The two files are not of one transaction: the key is noted before it seals anything here.
+    // The two files do not share a transaction, so the key's check is stored before the key seals
+    // anything here.
     if let Some(check) = first.check() {
         directory::note(main, check)?;
         first.is_noted();
@@ -160,15 +162,15 @@ pub(crate) fn claims(
     Ok(transaction.commit()?)
 }
 
-/// Whose session that is, as its sealed record says.
+/// The client of the session, as its sealed record says.
 fn owner(main: &Connection, sealer: &Sealer, id: &str) -> Result<Option<String>, StoreError> {
     let sql = sql("SELECT id, client_id, livemode, record FROM sessions WHERE id = $1");
     let stored = at_once(Db::sqlite(main).one(sql, &[&id], Stored::read))?;
     stored.map(|stored| Ok(stored.open(sealer)?.tenant().as_str().to_owned())).transpose()
 }
 
-/// Goes through the rows. What `anew` cannot open stays as it is, unreadable as before, and is counted
-/// in the log: one damaged row must not keep a gateway from starting.
+/// Goes through the rows. A value that `anew` cannot open stays as it is, unreadable as before, and
+/// is counted in the log: one damaged row must not keep a gateway from starting.
 fn reseal(
     conn: &Connection,
     rows: &Rows,

@@ -1,4 +1,4 @@
-//! Bringing the schema of the main database up to date.
+//! Migrates the schema of the main database.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,16 @@ use crate::sqlite::files::{main_path, make_private, open_for_reading, open_for_w
 use crate::sqlite::reseal;
 use crate::types::StoreError;
 
-/// A numbered change of the main database. Applied ones never change; new ones are appended.
+/// A numbered migration of the main database. Applied migrations never change; new ones are
+/// appended.
 pub(crate) struct Migration {
     pub(crate) number: u32,
     pub(crate) sql: &'static str,
-    /// What SQL cannot do, in the same transaction.
+    /// The part that SQL cannot do, in the same transaction.
     pub(crate) step: Option<Step>,
 }
 
-/// Changes what is in the database with the key that it is sealed with.
+/// Changes the stored data with the key that it is sealed with.
 pub(crate) type Step = fn(&Connection, &InstanceKey) -> Result<(), StoreError>;
 
 pub(crate) const MIGRATIONS: &[Migration] = &[
@@ -58,7 +59,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     plain(28, include_str!("migrations/0028_intended_uses.sql")),
 ];
 
-/// From this one on nothing is sealed as the first 0.1.0 did.
+/// From this migration on no value is sealed as in the first 0.1.0.
 pub(crate) const SEALED_ANEW: u32 = 13;
 
 /// A migration in SQL alone.
@@ -66,19 +67,19 @@ const fn plain(number: u32, sql: &'static str) -> Migration {
     Migration { number, sql, step: None }
 }
 
-/// The main database for writing, with its schema up to date.
+/// Opens the main database for writing and migrates its schema.
 ///
 /// # Errors
-/// It cannot be used, or has to be changed and `key` is not its key.
+/// The database cannot be used, or it has to be changed and `key` is not its key.
 pub(crate) fn open_main(dir: &Path, key: &InstanceKey) -> Result<Connection, StoreError> {
     let mut conn = open_for_writing(&main_path(dir))?;
-    // 64 MiB: a log that one burst made large gives its space back.
+    // 64 MiB: a log that a burst made large is truncated to this.
     conn.pragma_update(None, "journal_size_limit", 67_108_864)?;
     migrate(&mut conn, MIGRATIONS, &main_path(dir), key)?;
     Ok(conn)
 }
 
-/// Applies what is missing of `migrations`, after a copy of a database that is in use.
+/// Applies the missing `migrations`. A database that is in use is copied first.
 pub(crate) fn migrate(
     conn: &mut Connection,
     migrations: &[Migration],
@@ -98,7 +99,7 @@ pub(crate) fn migrate(
         back_up(conn, path, next.number)?;
     }
     let transaction = begin(conn)?;
-    // Another process may have come first.
+    // Another process may have been first.
     let applied = check_applied(&transaction, migrations)?;
     for migration in migrations.iter().filter(|migration| migration.number > applied) {
         transaction.execute_batch(migration.sql)?;
@@ -114,7 +115,8 @@ pub(crate) fn migrate(
     Ok(())
 }
 
-/// The number of the last applied migration, once all applied ones are known and unchanged.
+/// The number of the last applied migration, after checking that all applied ones are known and
+/// unchanged.
 fn check_applied(conn: &Connection, migrations: &[Migration]) -> Result<u32, StoreError> {
     let mut statement =
         conn.prepare("SELECT number, checksum FROM schema_migrations ORDER BY number")?;
@@ -140,13 +142,13 @@ fn check_applied(conn: &Connection, migrations: &[Migration]) -> Result<u32, Sto
     Ok(last)
 }
 
-/// The number of the schema that a database has, and of the one that this program wants.
+/// The schema versions of a database and of this program.
 pub(crate) fn numbers(main: &Connection) -> Result<(u32, u32), StoreError> {
     let want = MIGRATIONS.iter().map(|migration| migration.number).max().unwrap_or(0);
     Ok((check_applied(main, MIGRATIONS)?, want))
 }
 
-/// Whether there is a main database that opening it would change.
+/// Whether a main database exists that opening it would migrate.
 pub(crate) fn is_older(dir: &Path) -> Result<bool, StoreError> {
     let path = main_path(dir);
     if !path.is_file() {
@@ -162,7 +164,8 @@ pub(crate) fn is_older(dir: &Path) -> Result<bool, StoreError> {
     Ok(0 < have && have < want)
 }
 
-/// Copies the main database to `idgate.db.before-<number>`, replacing an earlier attempt's copy.
+/// Copies the main database to `idgate.db.before-<number>`. Replaces the copy of an earlier
+/// attempt.
 fn back_up(conn: &Connection, path: &Path, number: u32) -> Result<(), StoreError> {
     let name = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -182,7 +185,7 @@ fn back_up(conn: &Connection, path: &Path, number: u32) -> Result<(), StoreError
     std::fs::rename(&draft, name(&format!(".before-{number}"))).map_err(failed)
 }
 
-/// Hex of the SHA-256 of a migration.
+/// The SHA-256 of a migration, in hex.
 fn checksum(sql: &str) -> String {
     hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, sql.as_bytes()).as_ref())
 }
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_of_this_version_applies_once() {
+    fn the_migrations_of_this_version_apply_once() {
         let dir = tempfile::tempdir().unwrap();
         for _ in 0..2 {
             let conn = open_main(dir.path(), &key()).unwrap();
@@ -229,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn durability_and_erasure_are_switched_on() {
+    fn every_connection_has_the_durability_and_erasure_pragmas() {
         let dir = tempfile::tempdir().unwrap();
         for conn in [open_main(dir.path(), &key()).unwrap(), open_claims(dir.path()).unwrap()] {
             let number = |name: &str| -> i64 {
@@ -278,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_is_its_owners_only() {
+    fn every_file_is_private() {
         use std::os::unix::fs::PermissionsExt as _;
         let (dir, path, mut conn) = database();
         migrate(&mut conn, &[FIRST], &path, &key()).unwrap();
@@ -292,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_change_leaves_the_database_as_it_was() {
+    fn a_failing_migration_leaves_the_database_unchanged() {
         let (_dir, path, mut conn) = database();
         migrate(&mut conn, &[FIRST], &path, &key()).unwrap();
         let broken =

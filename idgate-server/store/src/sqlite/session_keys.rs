@@ -15,14 +15,14 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// The sealed key of a session, while it is open.
+/// The sealed key of a session while it is open.
 pub(crate) fn read(claims: &Connection, session_id: &str) -> Result<Option<Vec<u8>>, StoreError> {
     let mut find =
         claims.prepare_cached("SELECT sealed FROM session_keys WHERE session_id = ?1")?;
     Ok(find.query_row([session_id], |row| row.get(0)).optional()?)
 }
 
-/// Removes the keys of these sessions; says how many there were.
+/// Removes the keys of these sessions. Returns how many there were.
 pub(crate) fn remove<'s>(
     claims: &Connection,
     session_ids: impl IntoIterator<Item = &'s String>,

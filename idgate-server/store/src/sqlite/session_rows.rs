@@ -1,8 +1,9 @@
-//! Storing, settling and deleting sessions in SQLite.
+//! Stores, settles and deletes sessions in SQLite.
 //!
-//! Each database has its own text of a settlement, because it is the hot step. Here claims and keys are in a second
-//! file, which has no savepoint: a job writes there last, and that file is committed first. The writer's group of
-//! jobs holds the ends of audit chains, and adds to the metrics once. The other text is `postgres/sessions/step.rs`.
+//! Each database has its own SQL for settlements, because they are the hot path. Here claims and
+//! keys are in a second file without savepoints: a job writes to it last, and it is committed
+//! first. The writer's group of jobs shares the heads of audit chains, and adds to the metrics
+//! once. The PostgreSQL counterpart is `postgres/sessions/step.rs`.
 
 use idgate_core::shell::{Offer, Settlement};
 use idgate_core::{Session, SessionId, UnixMillis};
@@ -28,7 +29,7 @@ use crate::sqlite::writer::Batch;
 use crate::types::{Caller, Committed, StoreError};
 
 impl Prepared {
-    /// Stores a new session that the key `key_id` asked for, once it is counted.
+    /// Stores a new session that the key `key_id` requested, after counting it.
     pub(crate) fn insert(&self, batch: &mut Batch<'_>, key_id: &str) -> Result<(), StoreError> {
         let session = &self.session;
         let credentials = session.request().credentials();
@@ -68,14 +69,14 @@ impl Prepared {
         }
         batch.measure(Measured::created(session));
         batch.audit(session.tenant().as_str(), AuditEvent::created(session).by(key_id))?;
-        // Last, because this file has no savepoint: nothing of the job can fail after it.
+        // Last, because this file has no savepoint: nothing in the job can fail after it.
         if let Some(sealed) = &self.key {
             session_keys::insert(batch.claims()?, session.id().as_str(), sealed)?;
         }
         Ok(())
     }
 
-    /// Stores it where the revision still is the one it started from.
+    /// Stores the transition if the revision is still the one it started from.
     pub(crate) fn update(&self, batch: &mut Batch<'_>) -> Result<Committed, StoreError> {
         let session = &self.session;
         let ended = session.settlement();
@@ -111,7 +112,7 @@ impl Prepared {
         if let Some(ended) = ended {
             self.settle(batch, ended)?;
         }
-        // Last, because this file has no savepoint: nothing of the job can fail after it.
+        // Last, because this file has no savepoint: nothing in the job can fail after it.
         if let Some((redact_at, sealed)) = &self.result {
             claims::insert(batch.claims()?, session.id().as_str(), *redact_at, sealed)?;
         }
@@ -121,7 +122,7 @@ impl Prepared {
         Ok(Committed::Yes)
     }
 
-    /// What follows from a settlement in the main file.
+    /// The consequences of a settlement in the main file.
     fn settle(&self, batch: &mut Batch<'_>, ended: &Settlement<'_>) -> Result<(), StoreError> {
         let client_id = ended.session.tenant().as_str();
         at_once(close_sessions(&Db::sqlite(batch.main), client_id, 1))?;
@@ -143,7 +144,7 @@ impl Prepared {
     }
 }
 
-/// A session with its key while it is open. Nothing keeps an older state of the files alive.
+/// A session, with its key while it is open. Nothing keeps an older state of the files alive.
 pub(crate) fn read(
     reader: &Reader,
     env: &Env,
@@ -154,7 +155,7 @@ pub(crate) fn read(
     let Some(mut session) = at_once(sessions::find(&main, env, by, name))? else { return Ok(None) };
     if needs_key(&session) {
         let Some(key) = session_keys::read(&reader.claims, session.id().as_str())? else {
-            // Settled since it was read; or an operator brought back a copy of the main file alone.
+            // It settled since it was read, or an operator restored a copy of the main file alone.
             return at_once(sessions::find(&main, env, By::Id, session.id().as_str()));
         };
         restore(&env.sealer, &mut session, &key)?;
@@ -162,7 +163,7 @@ pub(crate) fn read(
     Ok(Some(session))
 }
 
-/// A caller's session, with its result while it may be read.
+/// A session of the caller. The result is included while it may be read.
 pub(crate) fn with_result(
     reader: &Reader,
     sealer: &Sealer,
@@ -178,7 +179,7 @@ pub(crate) fn with_result(
     Ok(session)
 }
 
-/// Removes a caller's session with its events, its result and its notification.
+/// Removes a session of the caller with its events, its result and its notification.
 pub(crate) fn delete(
     batch: &mut Batch<'_>,
     caller: &Caller,

@@ -34,7 +34,8 @@ impl SqliteStore {
         Box::pin(async move {
             let created = write.await?;
             if matches!(created, Created::Made) {
-                // From here on its wallets and the viewers of its page do not wait with strangers.
+                // From here on its wallets and the viewers of its page no longer wait with unknown
+                // names.
                 let lane = wallet_lane(client_id.as_str());
                 page.iter().for_each(|digest| self.known_sessions.note(*digest, lane));
                 names.iter().for_each(|name| self.known_sessions.note(&**name, lane));
@@ -108,7 +109,7 @@ impl SqliteStore {
         })
     }
 
-    /// Stores a transition of a session that there is, in this lane.
+    /// Stores a transition of an existing session, in this lane.
     pub(crate) fn commit_prepared(
         &self,
         whose: LaneKey,
@@ -151,7 +152,7 @@ fn create(
     Ok(Created::Made)
 }
 
-/// The names that wallets know a session by.
+/// The names by which wallets find a session.
 fn names(session: &Session) -> Vec<String> {
     let offers = session.offers().filter_map(Offer::id).map(|id| id.as_str().to_owned());
     std::iter::once(session.id().as_str().to_owned()).chain(offers).collect()

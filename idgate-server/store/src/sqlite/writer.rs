@@ -1,16 +1,16 @@
-//! The one thread that writes. It takes what is queued, runs it in one transaction, commits once and
-//! only then answers: the disk is waited for once per group. When a job of a group fails, the
-//! transaction is undone and the group runs again with a savepoint around each job, so that the
-//! others do not fail with it.
+//! The single writing thread. It takes the queued jobs, runs them in one transaction, commits once
+//! and only then answers, so that a group waits for the disk once. If a job in a group fails, the
+//! transaction is rolled back and the group runs again with a savepoint around each job, so that
+//! the others do not fail with it.
 //!
 //! ```text
 //! queue ──> up to 64 jobs ──> claims.db commits ──> idgate.db commits ──> answers
 //!                             (only if a job touched it)
 //! ```
 //! A crash between the two commits leaves a result without a VERIFIED session; opening the store
-//! removes it. For the same reason the result of a deleted session goes after its session, and the
-//! key of a settled one after its settlement. The log of each file is cut behind what must leave it,
-//! once for a group.
+//! removes it. For the same reason the result of a deleted session is removed after its session,
+//! and the key of a settled one after its settlement. The log of each file is truncated after an
+//! erasure, once per group.
 
 mod batch;
 mod erasure;
@@ -41,27 +41,28 @@ use idgate_base::clock::Stopwatch;
 use idgate_base::spans::{Key, Kind, Metered, Span, Stage, Value};
 use idgate_base::telemetry::Use;
 
-/// Jobs that may wait; one more is refused. No client has more than a quarter of it.
+/// How many jobs may wait. A client has at most a quarter of the queue.
 const QUEUE: Room = Room { per_lane: 256, in_all: 1024 };
 /// Jobs in one transaction.
 const GROUP: usize = 64;
-/// From this many queued jobs on, their transaction waits for others: its page writes and its waiting
-/// for the disk are shared by more. What came by waiting does not count, else it would go on by itself.
+/// With this many queued jobs, the transaction waits for more, which then share its page writes and
+/// its wait for the disk. Jobs that arrive during that wait do not count, otherwise it would never
+/// end.
 const MANY: usize = 4;
 /// How long it waits.
 const GATHERING: Duration = Duration::from_millis(3);
-/// How soon an erasure that a reader held up is tried again: half a second at last, so that others
-/// write between one attempt and the next.
+/// How soon an erasure that a reader held up is retried. The delay grows to half a second, so that
+/// others can write between attempts.
 const ERASE_AGAIN: Duration = Duration::from_millis(20);
 const ERASE_AGAIN_AT_MOST: Duration = Duration::from_millis(500);
-/// How often a full disk is looked at.
+/// How often a full disk is checked.
 const RECOVER_US: u64 = 500_000;
-/// For so long after a write the store counts as writable.
+/// How long the store counts as writable after a write.
 const WRITABLE_US: u64 = 1_000_000;
-/// How often it is tried when the store closes.
+/// How often erasing is tried when the store closes.
 const LAST_TRIES: u32 = 50;
 
-/// The handle of the writing thread. Dropping it lets the queue finish.
+/// The handle of the writing thread. When it is dropped, the queued jobs still finish.
 pub(crate) struct Writer {
     queue: Arc<Lanes<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
@@ -96,7 +97,7 @@ impl Writer {
         self.queue.waiting()
     }
 
-    /// Queues what the gateway does by itself, as [`Writer::submit_for`].
+    /// Queues the gateway's own work, like [`Writer::submit_for`].
     pub(crate) fn submit<T: Send + 'static>(
         &self,
         work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -104,8 +105,9 @@ impl Writer {
         self.submit_for(LaneKey::GATEWAY, work)
     }
 
-    /// Queues `work` at once, whether or not the answer is awaited. When it fails, nothing of it
-    /// stays. It may run twice, when nothing of the first time stayed. On a full disk it is refused.
+    /// Queues `work` immediately, whether or not the answer is awaited. If it fails, all its
+    /// changes are undone. It may run twice, if the first run was undone. On a full disk it is
+    /// rejected.
     pub(crate) fn submit_for<T: Send + 'static>(
         &self,
         whose: LaneKey,
@@ -117,7 +119,7 @@ impl Writer {
         self.env.fault.write(whose, || self.queue(whose, work, false))
     }
 
-    /// The same for what erases, also on a full disk.
+    /// The same for work that erases, which also runs on a full disk.
     pub(crate) fn submit_erasing<T: Send + 'static>(
         &self,
         whose: LaneKey,
@@ -146,7 +148,7 @@ impl Writer {
         let job = Task::new(work, erases, reply);
         let queued = self.queue.push(whose, Box::new(job));
         Box::pin(async move {
-            // Until it is answered.
+            // The span lasts until the answer.
             let _span = span;
             match queued {
                 Ok(()) => answer.await.unwrap_or_else(|_| Err(stopped())),
@@ -166,8 +168,8 @@ impl Drop for Writer {
     }
 }
 
-/// The queue in the writing thread's hands: when the thread ends, however it does, nobody waits for
-/// an answer any more.
+/// The queue as the writing thread holds it. However the thread ends, no caller waits for an answer
+/// after that.
 struct LeftBehind(Arc<Lanes<Box<dyn Job>>>);
 
 impl Drop for LeftBehind {
@@ -186,15 +188,15 @@ struct Writing {
     claims: Connection,
     env: Arc<Env>,
     first: FirstKey,
-    /// Deleted sessions whose results and keys are still there.
+    /// Deleted sessions whose results and keys are not erased yet.
     orphaned: Vec<Deleted>,
-    /// Settled sessions whose keys are still there.
+    /// Settled sessions whose keys are not erased yet.
     spent: Vec<String>,
     erase_spent: bool,
     erasing: Erasing,
-    /// Jobs that are answered after the next attempt at it.
+    /// Jobs to answer after the next attempt to erase.
     waiting: Vec<Box<dyn Job>>,
-    /// Since when an erasure is held up, and whether an operator was told.
+    /// Since when an erasure is held up, and whether the log says so.
     held_up: Option<Stopwatch>,
     told: bool,
     written: Arc<Mutex<Option<Stopwatch>>>,
@@ -233,7 +235,8 @@ impl Writing {
             match self.next(jobs) {
                 Ok(first) => {
                     if let Err(locked_out) = self.run_group(gather(first, jobs)) {
-                        // Whoever waits has waited too: else each group would wait once more.
+                        // The queued jobs have waited as well: otherwise each group would wait once
+                        // more.
                         for job in jobs.try_iter().take(QUEUE.in_all) {
                             job.answer(Err(locked_out.clone()));
                         }
@@ -248,7 +251,7 @@ impl Writing {
                 self.recovered = Stopwatch::new();
             }
         }
-        // What comes next, a start or a copy of the directory, finds everything in the two files.
+        // A start or a copy of the directory that follows finds everything in the two files.
         self.erase_spent = true;
         self.erasing = Erasing { claims: true, main: true };
         for _ in 0..LAST_TRIES {
@@ -273,11 +276,11 @@ impl Writing {
     /// Runs a group and answers it.
     ///
     /// # Errors
-    /// Not one transaction could begin: another program held the database all the time. What else is
-    /// in the way of one group need not be in the way of the next.
+    /// No transaction could begin, because another program held the database all the time. Other
+    /// errors of one group need not affect the next.
     fn run_group(&mut self, group: Vec<Box<dyn Job>>) -> Result<(), StoreError> {
         let Some(group) = self.try_group(group)? else { return Ok(()) };
-        // The disk is full: what erases goes on, with the room that was kept for it.
+        // The disk is full: erasing continues, in the reserved space.
         let (erasing, others): (Vec<_>, Vec<_>) = group.into_iter().partition(|job| job.erases());
         for job in others {
             job.answer(Err(StoreError::Full));
@@ -291,9 +294,9 @@ impl Writing {
         Ok(())
     }
 
-    /// Runs the group and answers; gives it back when there was no room for it.
+    /// Runs the group and answers it. Returns the group if there was no room for it.
     fn try_group(&mut self, mut group: Vec<Box<dyn Job>>) -> Result<GivenBack, StoreError> {
-        // Nothing of an earlier group is left, or this one would be part of it.
+        // Nothing of an earlier group may be left, or this group would become part of it.
         self.roll_back();
         let begun = self.main.execute_batch("BEGIN IMMEDIATE");
         let locked_out = begun.as_ref().is_err_and(is_locked);
@@ -309,7 +312,7 @@ impl Writing {
         }
         let mut done = self.transact(&mut group, together);
         if let Ok(None) = done {
-            // What was undone may have reached the log already.
+            // Changes that were rolled back may have reached the log already.
             self.erasing.claims = true;
             done = self
                 .main
@@ -346,7 +349,7 @@ impl Writing {
         Ok(None)
     }
 
-    /// Runs the group in the transaction that has begun; without `Done`, none of it is stored.
+    /// Runs the group in the transaction that has begun. Without `Done`, nothing is stored.
     fn transact(
         &self,
         group: &mut [Box<dyn Job>],
@@ -382,7 +385,7 @@ impl Writing {
             if due.is_some() {
                 self.first.is_noted();
             }
-            // A group that only looked did not wait for the disk.
+            // A group that only read did not wait for the disk.
             if self.changes() != before {
                 self.env.telemetry.commit(watch.elapsed_us(), jobs);
                 let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -408,7 +411,7 @@ impl Writing {
         }
     }
 
-    /// Rows that were changed since the files were opened.
+    /// How many rows were changed since the files were opened.
     fn changes(&self) -> (u64, u64) {
         (self.main.total_changes(), self.claims.total_changes())
     }
@@ -421,7 +424,7 @@ impl Writing {
         }
     }
 
-    /// Leaves both files without an open transaction and without results that belong to nothing.
+    /// Leaves both files without an open transaction, and without orphaned results.
     fn abandon(&self, claims_touched: bool) {
         self.roll_back();
         if claims_touched {
@@ -436,7 +439,7 @@ fn is_locked(error: &rusqlite::Error) -> bool {
     matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// The jobs of the next transaction: what is queued and, where that is much, what comes soon.
+/// The jobs of the next transaction: the queued ones and, if they are many, those that arrive soon.
 fn gather(first: Box<dyn Job>, jobs: &Lanes<Box<dyn Job>>) -> Vec<Box<dyn Job>> {
     let mut group = vec![first];
     let take = |group: &mut Vec<_>| {
@@ -451,10 +454,10 @@ fn gather(first: Box<dyn Job>, jobs: &Lanes<Box<dyn Job>>) -> Vec<Box<dyn Job>> 
     group
 }
 
-/// A group that there was no room for.
+/// A group for which there was no room.
 type GivenBack = Option<Vec<Box<dyn Job>>>;
 
-/// What a committed group asks for.
+/// What to do after the commit of a group.
 struct Done {
     after_erasure: Waiting,
     erase: Erasing,
@@ -463,8 +466,8 @@ struct Done {
     erase_spent: bool,
 }
 
-/// Adds to the sums for operators. When those are out of order, sessions are not held up by it:
-/// whoever reads the sums learns of it.
+/// Adds to the metrics. Damaged metrics do not hold up sessions: reading the metrics reports the
+/// error.
 fn record(main: &Connection, measured: &[Measured]) -> Result<(), StoreError> {
     if measured.is_empty() {
         return Ok(());

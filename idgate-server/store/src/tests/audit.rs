@@ -1,4 +1,4 @@
-//! An altered row of the audit log is seen, and a forged head stops what it is the head of.
+//! An altered row of the audit log is detected, and a forged head stops its chain.
 
 use super::*;
 use crate::ListedEntry;
@@ -13,7 +13,7 @@ fn sql(fixture: &Fixture, statement: &str) {
 }
 
 #[tokio::test]
-async fn chain_intact_tells_which_entries_were_touched() {
+async fn chain_intact_is_false_for_altered_entries() {
     let fixture = Fixture::new();
     for _ in 0..2 {
         fixture.verified(&fixture.live, NOW, "{}").await;
@@ -22,7 +22,7 @@ async fn chain_intact_tells_which_entries_were_touched() {
         listed(fixture, &fixture.live).iter().map(|listed| listed.chain_intact).collect()
     };
     assert_eq!(intact(&fixture), [true; 5]);
-    // An entry that says something else.
+    // An entry with other content.
     let live = fixture.live.client_id.as_str();
     let of_3 = format!("client_id = '{live}' AND seq = 3");
     sql(
@@ -32,10 +32,10 @@ async fn chain_intact_tells_which_entries_were_touched() {
         ),
     );
     assert_eq!(intact(&fixture), [true, true, false, true, true]);
-    // With its hash made anew, its successor does not follow any more.
+    // With a recomputed hash, its successor does not follow any more.
     sql(&fixture, &format!("UPDATE audit_entries SET entry_hash = zeroblob(32) WHERE {of_3}"));
     assert_eq!(intact(&fixture), [true, false, false, true, true]);
-    // Without it, neither.
+    // The same if it is missing.
     sql(&fixture, &format!("DELETE FROM audit_entries WHERE {of_3}"));
     assert_eq!(intact(&fixture), [true, false, true, true]);
     sql(&fixture, &format!("DELETE FROM audit_entries WHERE client_id = '{live}' AND seq = 1"));
@@ -43,7 +43,7 @@ async fn chain_intact_tells_which_entries_were_touched() {
 }
 
 #[tokio::test]
-async fn nothing_more_is_recorded_or_done_on_a_forged_head() {
+async fn a_forged_head_stops_changes_and_audit_entries() {
     for forgery in [
         "UPDATE audit_heads SET seq = seq - 1",
         "UPDATE audit_heads SET entry_hash = zeroblob(32)",

@@ -1,4 +1,4 @@
-//! What is old is removed, what was altered is not, and a clock that was set removes nothing.
+//! Old entries are removed, altered ones are not, and nothing is removed after the clock was set.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ fn main(fixture: &Fixture) -> Connection {
     Connection::open(fixture.path().join("idgate.db")).unwrap()
 }
 
-/// Makes the first `count` entries of the live client's chain anew, with other words and hashes that
-/// fit, up to the link of the next one.
+/// Rewrites the first `count` entries of the live client's chain with other content and matching
+/// hashes, up to the link of the next one.
 fn rewrite(fixture: &Fixture, count: i64) {
     let (main, client_id) = (main(fixture), fixture.live.client_id.as_str());
     let mut prev = genesis(client_id);
@@ -73,7 +73,7 @@ async fn a_beginning_that_was_rewritten_is_not_removed() {
     }
 }
 
-/// A log whose oldest entries leave it in the middle of a walk, so many times.
+/// A log whose oldest entries are removed in the middle of a walk, a given number of times.
 struct Shrinking<'f> {
     rows: Rows<'f>,
     fixture: &'f Fixture,
@@ -100,7 +100,7 @@ impl Log for Shrinking<'_> {
 }
 
 #[test]
-fn what_is_removed_while_its_chain_is_walked_is_not_missing() {
+fn entries_removed_during_a_walk_are_not_reported_missing() {
     let fixture = chain().wait();
     let key = DirectoryKey::find(fixture.path(), None).unwrap().key;
     let (main, keys) = (main(&fixture), AuditKeys::new(&key).unwrap());
@@ -110,7 +110,7 @@ fn what_is_removed_while_its_chain_is_walked_is_not_missing() {
     let report = verify();
     assert!(report.breaches.is_empty(), "{report:?}");
     assert_eq!(report.removed, 4);
-    // Without a record of it, it is.
+    // Without a removal record, it counts as damage.
     main.execute("DELETE FROM audit_removals", []).unwrap();
     assert_eq!(verify().breaches.len(), 1);
 }
@@ -147,10 +147,10 @@ async fn nothing_is_removed_within_a_day_of_a_step_of_the_clock_nor_of_a_late_st
     assert_eq!(upkeep.remove_audit().await.unwrap(), 0);
     clock.advance(DAY - 1);
     assert_eq!(upkeep.remove_audit().await.unwrap(), 0);
-    // A restart does not end the day; the latest entry is too long ago, too.
+    // A restart does not end the day, and the latest entry is too old as well.
     let upkeep = start();
     assert_eq!(upkeep.remove_audit().await.unwrap(), 0);
-    // Set back while nothing ran: the day begins anew.
+    // Set back while no gateway was running: the day begins again.
     clock.set(NOW.plus(31 * DAY));
     let upkeep = start();
     assert_eq!(upkeep.remove_audit().await.unwrap(), 0);

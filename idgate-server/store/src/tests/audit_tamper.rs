@@ -1,5 +1,5 @@
-//! What can be done to a chain by somebody who can write to the database, at every place of it; and
-//! by somebody who has the instance key, too.
+//! Tampering with a chain at every position, by an attacker who can write to the database, and by
+//! one who also has the instance key.
 
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -26,7 +26,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// With `length` entries, all of them signed for.
+    /// A chain of `length` entries, all covered by checkpoints.
     fn of(length: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut store = OperatorStore::open(dir.path(), None).unwrap();
@@ -64,7 +64,7 @@ impl Chain {
         auditor.verify(None, kept, u64::MAX).unwrap()
     }
 
-    /// The first place that is not as it was.
+    /// The first damaged place.
     fn verify(&mut self, kept: &[SignedCheckpoint]) -> Option<(u64, Damage)> {
         self.report(kept).breaches.first().map(|breach| (breach.seq, breach.damage))
     }
@@ -76,7 +76,7 @@ impl Chain {
         lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
     }
 
-    /// Applies `tamper`, gives what was found, and puts everything back.
+    /// Applies `tamper`, returns what was found, and restores everything.
     fn found(&mut self, tamper: impl FnOnce(&Connection)) -> Option<(u64, Damage)> {
         const TABLES: [&str; 4] =
             ["audit_entries", "audit_heads", "audit_total", "audit_checkpoints"];
@@ -109,7 +109,7 @@ fn entry(main: &Connection, seq: u64) -> (String, Hash, Hash) {
     main.query_row(sql, [seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap()
 }
 
-/// Writes an entry with the hash that belongs to it.
+/// Writes an entry with its correct hash.
 fn rewrite(main: &Connection, seq: u64, fields: &str, prev: &Hash) -> Hash {
     let hash = entry_hash(prev, fields);
     let row = (fields, prev, hash, i64::try_from(seq).unwrap());
@@ -119,7 +119,7 @@ fn rewrite(main: &Connection, seq: u64, fields: &str, prev: &Hash) -> Hash {
     hash
 }
 
-/// Changes entry `seq` and makes every hash after it anew.
+/// Changes entry `seq` and recomputes every hash after it.
 fn rehash_to_head(main: &Connection, client_id: &str, seq: u64, last: u64) -> Hash {
     let mut prev = match seq {
         1 => genesis(client_id),
@@ -137,7 +137,7 @@ fn rehash_to_head(main: &Connection, client_id: &str, seq: u64, last: u64) -> Ha
     prev
 }
 
-/// Changes of a single member, for each that the entry has.
+/// Changes of a single member, for each member of the entry.
 fn changed_members(fields: &str) -> Vec<String> {
     let entry: AuditEntry = serde_json::from_str(fields).unwrap();
     let mut changes: Vec<AuditEntry> = Vec::new();
@@ -162,13 +162,13 @@ fn changed_members(fields: &str) -> Vec<String> {
     change(&|e| e.session_id = None);
     change(&|e| e.status = "VERIFIED".into());
     let mut texts: Vec<String> = changes.iter().map(AuditEntry::canonical).collect();
-    // The same members in another spelling are another text.
+    // The same members with other white space are another text.
     texts.push(fields.replacen(':', ": ", 1));
     texts
 }
 
 #[test]
-fn every_change_at_every_place_of_a_chain_is_found() {
+fn every_change_at_every_place_of_a_chain_is_detected() {
     let mut chain = Chain::of(LENGTH);
     assert_eq!(chain.verify(&[]), None);
     let id = chain.client_id.clone();
@@ -260,7 +260,7 @@ fn every_change_at_every_place_of_a_chain_is_found() {
     assert!(tried > 4000, "{tried}");
 }
 
-/// Moves what follows one place on and puts in a copy of entry `seq`, or one of its own.
+/// Shifts the following entries by one and inserts a copy of entry `seq`, or a new entry.
 fn insert_after(main: &Connection, seq: u64, own: Option<&str>) {
     let moved = "UPDATE audit_entries SET seq = -(seq + 1) WHERE seq > ?1;";
     main.execute(moved, [i64::try_from(seq).unwrap()]).unwrap();
@@ -272,7 +272,7 @@ fn insert_after(main: &Connection, seq: u64, own: Option<&str>) {
     }
 }
 
-/// Adds an entry that is good in itself.
+/// Appends an entry that is valid by itself.
 fn push(main: &Connection, client_id: &str, seq: u64, prev: &Hash) {
     let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, NOW);
     let fields = event.into_entry(client_id, seq).canonical();
@@ -284,7 +284,7 @@ fn put(main: &Connection, seq: u64, fields: &str, prev: &Hash, hash: &Hash) {
     main.execute(sql, (i64::try_from(seq).unwrap(), fields, prev, hash)).unwrap();
 }
 
-/// Exchanges entry `seq` with the next; the last one with the one before.
+/// Swaps entry `seq` with the next one; the last one with the one before.
 fn swap(main: &Connection, seq: u64) {
     let seq = seq.min(LENGTH - 1);
     let (a, b) = (entry(main, seq), entry(main, seq + 1));
@@ -295,7 +295,7 @@ fn swap(main: &Connection, seq: u64) {
 }
 
 #[test]
-fn what_stands_beside_the_entries_is_part_of_it() {
+fn changed_heads_checkpoints_and_totals_are_detected() {
     let mut chain = Chain::of(5);
     chain.extend(2000);
     for (sql, damage) in [
@@ -340,10 +340,10 @@ fn what_stands_beside_the_entries_is_part_of_it() {
     assert_eq!(chain.verify(&[]), None);
 }
 
-/// With the instance key everything in the directory can be made anew; what was kept elsewhere
-/// cannot.
+/// With the instance key everything in the directory can be forged, but not the checkpoints kept
+/// elsewhere.
 #[test]
-fn a_rewrite_with_the_instance_key_is_found_by_checkpoints_from_elsewhere() {
+fn external_checkpoints_reveal_a_rewrite_with_the_instance_key() {
     let mut chain = Chain::of(LENGTH);
     let kept = chain.checkpoints();
     assert_eq!(chain.verify(&kept), None);
@@ -367,7 +367,7 @@ fn a_rewrite_with_the_instance_key_is_found_by_checkpoints_from_elsewhere() {
 }
 
 #[test]
-fn checkpoints_of_another_instance_are_not_taken() {
+fn checkpoints_of_another_instance_are_rejected() {
     let mut chain = Chain::of(5);
     let mut foreign = Chain::of(5).checkpoints();
     foreign[0].client_id.clone_from(&chain.client_id);
@@ -375,7 +375,7 @@ fn checkpoints_of_another_instance_are_not_taken() {
     assert!(chain.dir.path().is_dir());
 }
 
-/// 1 000 000 entries with `IDGATE_LONG`, else 50 000: under 10 seconds either way.
+/// 1 000 000 entries with `IDGATE_LONG`, otherwise 50 000. Both within 10 seconds.
 #[test]
 fn a_long_chain_is_verified_in_time() {
     let long = std::env::var_os("IDGATE_LONG").is_some();

@@ -1,4 +1,4 @@
-//! What a gateway does when its database is away, and when others are at it.
+//! A gateway whose database is unreachable, or used by other nodes.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,12 +21,12 @@ const HOST: &str = "hooks.example";
 /// How long a change waits behind others of its client, and how long anything else may take.
 const TURN: Duration = Duration::from_secs(3);
 const ANSWER: Duration = Duration::from_secs(14);
-/// How long readiness may take.
+/// How long a readiness check may take.
 const PROBE: Duration = Duration::from_millis(1800);
 /// When a session of [`NOW`] expires.
 const THEN: UnixMillis = NOW.plus(300_000);
 
-/// A store whose database is behind a proxy, and the clock by which it waits for that.
+/// A store whose database is behind a proxy, and the clock of its timeouts.
 fn behind() -> Option<(Nodes, Proxy, VirtualClock)> {
     if !PostgresDatabase::is_there() {
         return None;
@@ -38,7 +38,7 @@ fn behind() -> Option<(Nodes, Proxy, VirtualClock)> {
     Some((fixture, proxy, clock))
 }
 
-/// The clock by which it waits does not move: none of this comes from a wait that is over.
+/// The clock of timeouts does not move, so none of these results comes from a timeout.
 #[tokio::test]
 async fn a_database_that_is_cut_off_is_told_within_2_seconds_and_used_again_within_2() {
     let Some((fixture, proxy, _clock)) = behind() else { return };
@@ -67,7 +67,7 @@ async fn a_frozen_database_is_told_within_15_seconds() {
     let settle = || store.commit(verify(&session, NOW, "{}"), None);
     let (read, first, second) = (store.session(session.id()), settle(), settle());
     let passing = async {
-        // The first is written, and the second waits behind it.
+        // The first is being written, and the second waits behind it.
         clock.until_waiting_for(TURN, 2).await;
         clock.until_waiting_for(ANSWER - TURN, 1).await;
         clock.until_waiting_for(ANSWER, 1).await;
@@ -125,7 +125,7 @@ async fn what_became_of_a_commit_whose_answer_is_lost_is_looked_up() {
     let revoked = store.revoke_api_key(live, "key_new", NOW).await;
     assert_eq!(revoked.unwrap(), KeyRevoked::Yes);
     let report = fixture.operator().verify_audit(Some(live.client_id.as_str()), &[]).unwrap();
-    // The first key; a session made and settled; a key made and revoked: each once.
+    // The first key, a session created and settled, a key created and revoked: one entry each.
     assert_eq!((report.entries, report.breaches.len()), (5, 0), "{report:?}");
 }
 
@@ -138,16 +138,16 @@ async fn nodes_know_how_many_they_are() {
     assert_eq!(fixture.store().nodes(), 1);
     let other = fixture.backend.open(NOW);
     assert_eq!(other.nodes(), 2, "before it serves");
-    // What was granted before it came, the first one knows.
+    // The first node knows what was granted before the second one joined.
     assert_eq!((fixture.store().joined(), other.joined()), (UnixMillis(0), NOW));
-    assert_eq!(fixture.store().nodes(), 2, "those before it know, too");
+    assert_eq!(fixture.store().nodes(), 2, "earlier nodes know as well");
     drop(other);
     until("its end is known", async || fixture.store().nodes() == 1).await;
 }
 
-/// One of them is the first, and the others know that they are not.
+/// One node is the first, and the others know that they are not.
 #[tokio::test]
-async fn of_nodes_that_start_together_one_grants_whole_limits() {
+async fn of_nodes_that_start_together_only_one_grants_whole_limits() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -183,11 +183,15 @@ async fn what_a_session_may_is_counted_over_all_nodes() {
     let requests = SessionRate { name: "requests", ..rate };
     assert_eq!(other.charge_session(session.id(), requests).await.unwrap(), None);
     let none = SessionId::new("ses_none");
-    assert_eq!(other.charge_session(&none, rate).await.unwrap(), None, "counts for nobody");
+    assert_eq!(
+        other.charge_session(&none, rate).await.unwrap(),
+        None,
+        "the session does not exist"
+    );
 }
 
 #[tokio::test]
-async fn one_node_expires_sessions_and_another_when_that_one_ends() {
+async fn one_node_expires_sessions_and_another_takes_over() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -204,7 +208,7 @@ async fn one_node_expires_sessions_and_another_when_that_one_ends() {
 }
 
 #[tokio::test]
-async fn one_node_has_a_duty_for_as_long_as_it_lasts_and_another_when_that_one_ends() {
+async fn a_duty_is_leased_by_one_node_and_taken_over_when_it_ends() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -215,7 +219,7 @@ async fn one_node_has_a_duty_for_as_long_as_it_lasts_and_another_when_that_one_e
     for _ in 0..3 {
         assert!(!fixture.store().leads("lists", lasting).await.unwrap());
         assert!(other.leads("lists", lasting).await.unwrap());
-        // Longer than a sweep's lasts.
+        // Longer than a sweep's lease lasts.
         fixture.backend.run("UPDATE leases SET lease_until = lease_until - 3000");
     }
     assert!(fixture.store().leads("something else", lasting).await.unwrap());
@@ -223,7 +227,7 @@ async fn one_node_has_a_duty_for_as_long_as_it_lasts_and_another_when_that_one_e
     assert!(fixture.store().leads("lists", lasting).await.unwrap());
 }
 
-/// Notifications of so many sessions of the live client.
+/// Queues this many notifications of the live client.
 async fn queue(fixture: &Nodes, count: usize) {
     for _ in 0..count {
         let session = fixture.session(&fixture.live).await;
@@ -260,7 +264,7 @@ async fn each_notification_is_leased_by_one_node_and_ended_by_that_one() {
     let (here, there) = (here.unwrap(), there.unwrap());
     let ids: BTreeSet<&str> = here.iter().chain(&there).map(|leased| &*leased.id).collect();
     assert_eq!((ids.len(), here.len() + there.len()), (20, 20));
-    assert_eq!(other.release_leases(THEN).await.unwrap(), 0, "whoever leased them is there");
+    assert_eq!(other.release_leases(THEN).await.unwrap(), 0, "their node is still running");
     for leased in &here {
         let (seq, until) = (leased.seq, leased.lease_until);
         assert!(!other.end_lease(seq, until, DeliveryResult::Delivered, THEN).await.unwrap());
@@ -298,7 +302,7 @@ async fn what_was_held_goes_one_by_one_whichever_nodes_send_it() {
     }
 }
 
-/// An earlier version cannot read a session that ended so.
+/// An earlier version cannot read a session with this end.
 #[tokio::test]
 async fn sessions_of_a_revoked_client_end_once_every_node_knows_how() {
     if !PostgresDatabase::is_there() {
@@ -312,11 +316,12 @@ async fn sessions_of_a_revoked_client_end_once_every_node_knows_how() {
     fixture.backend.run(older);
     assert!(fixture.operator().revoke_client(fixture.live.client_id.as_str(), NOW).unwrap());
     let store = fixture.store();
-    assert!(store.session(session.id()).await.unwrap().is_none(), "refused at once");
+    assert!(store.session(session.id()).await.unwrap().is_none(), "rejected immediately");
     assert!(store.sessions_of_revoked(10).await.unwrap().is_empty());
     assert!(!store.is_known_to_all(Reason::ClientRevoked).await.unwrap());
     assert!(!store.is_known_to_all(Reason::Cancelled).await.unwrap());
-    // The version that brought `client_revoked` ends such sessions, and knows no other.
+    // The version that introduced `client_revoked` ends such sessions, but does not know later
+    // reasons.
     fixture.backend.run("UPDATE nodes SET version = version || ' 31' WHERE id = 'older'");
     assert_eq!(store.sessions_of_revoked(10).await.unwrap().len(), 1);
     assert!(store.is_known_to_all(Reason::ClientRevoked).await.unwrap());

@@ -1,5 +1,5 @@
-//! Keys with certificates: asked for once, bound to whom they sign for, erased when no session can
-//! name them any more.
+//! Keys with certificates: requested once, bound to the client that they sign for, and erased when
+//! no session can name them any more.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::VerifierCertificate;
@@ -34,7 +34,7 @@ fn certify(operator: &mut OperatorStore, client_id: &str, now: UnixMillis) -> Ve
     certificate
 }
 
-/// The beginnings of the sealed private keys, oldest first.
+/// The first bytes of the sealed private keys, oldest first.
 fn sealed_keys(fixture: &Fixture) -> Vec<Vec<u8>> {
     let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
     let mut statement = main.prepare("SELECT sealed FROM certificate_keys ORDER BY rowid").unwrap();
@@ -69,7 +69,7 @@ fn a_certificate_for_another_key_is_not_stored() {
 }
 
 #[test]
-fn a_running_gateway_has_it_with_the_next_read() {
+fn a_running_gateway_uses_a_new_certificate_from_the_next_read() {
     let fixture = Fixture::new();
     let none = fixture.store().certificates().wait().unwrap();
     assert!(Arc::ptr_eq(&none, &fixture.store().certificates().wait().unwrap()));
@@ -139,7 +139,7 @@ fn a_revoked_clients_certificate_ends_and_its_key_is_erased() {
     let [_, used, waits] = sealed_keys(&fixture).try_into().unwrap();
     assert_eq!(hashes(&fixture), [own.x509_hash.clone(), gateways.x509_hash.clone()]);
     assert!(operator.revoke_client(&client, NOW.plus(10)).unwrap());
-    // Sessions that were made with it live on.
+    // Sessions that were created with it stay valid.
     let certificates = fixture.store().certificates().wait().unwrap();
     assert_eq!(certificates.in_force(&client, NOW).unwrap().certificate, gateways);
     assert_eq!(hashes(&fixture), [own.x509_hash, gateways.x509_hash.clone()]);
@@ -184,7 +184,7 @@ fn the_registrations_of_a_revoked_client_leave_every_file() {
 }
 
 #[test]
-fn a_key_that_was_moved_to_another_client_is_left_out() {
+fn a_key_moved_to_another_client_is_not_loaded() {
     let fixture = Fixture::new();
     let mut operator = operator(&fixture);
     certify(&mut operator, "cli_a", NOW);

@@ -1,18 +1,18 @@
-//! A PostgreSQL of a test process's own, from the packages of the machine, on a socket in a temporary
-//! folder: for the tests of the store, and for those of the program.
+//! A PostgreSQL server for one test process, from the machine's packages, on a socket in a
+//! temporary folder. Used by the tests of the store and of the program.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Where it listens, in its folder.
+/// The socket's name in its folder.
 pub(crate) const SOCKET: &str = ".s.PGSQL.5432";
-/// `nobody`: PostgreSQL does not run as root.
+/// `nobody`: PostgreSQL refuses to run as root.
 const ORDINARY: u32 = 65_534;
 
-/// Waits for the end of whoever started it, which closes its input. It is in a session of its own: what
-/// ends the tests by a signal to all of their processes leaves it the time to stop the server.
+/// Waits until the process that started it ends, which closes its input. It runs in a session of
+/// its own: a signal that ends all processes of the tests leaves it the time to stop the server.
 const GUARD: &str = r#"
 trap '' PIPE
 "$1/initdb" -D "$2/data" -U idgate -A trust -E UTF8 --locale=C --no-sync \
@@ -32,7 +32,7 @@ read -r _
 rm -rf "$2"
 "#;
 
-/// A server, which ends with this or with the process.
+/// A server, which stops when this value is dropped or the process ends.
 pub(crate) struct Cluster {
     dir: PathBuf,
     tools: PathBuf,
@@ -60,25 +60,25 @@ impl Cluster {
         Some(Self { dir, tools, guard })
     }
 
-    /// Where its socket and its files are.
+    /// The folder of its socket and its files.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Where a database of it is.
+    /// The address of one of its databases.
     pub(crate) fn url(&self, database: &str) -> String {
         let host = self.dir.to_str().unwrap().replace('/', "%2F");
         format!("postgres://idgate@{host}/{database}")
     }
 
-    /// One of PostgreSQL's own programs, about this server.
+    /// A PostgreSQL program, set up for this server.
     pub(crate) fn tool(&self, name: &str) -> Command {
         let mut command = Command::new(self.tools.join(name));
         command.arg("-h").arg(&self.dir).args(["-U", "idgate"]);
         command
     }
 
-    /// Makes a database as `template` is.
+    /// Creates a database from `template`.
     pub(crate) fn create(&self, database: &str, template: &str) {
         let mut command = self.tool("createdb");
         command.args(["--strategy=file_copy", "-T"]);
@@ -93,7 +93,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Runs what follows as somebody whom PostgreSQL takes.
+/// Runs the following command as a user that PostgreSQL accepts.
 pub(crate) fn ordinary() -> Command {
     if rustix::process::geteuid().is_root() {
         let mut command = Command::new("setpriv");
@@ -103,7 +103,7 @@ pub(crate) fn ordinary() -> Command {
     Command::new("env")
 }
 
-/// Where `initdb` is.
+/// The folder of `initdb`.
 fn tools() -> Option<PathBuf> {
     let asked = Command::new("pg_config").arg("--bindir").output().ok();
     let asked = asked.and_then(|output| String::from_utf8(output.stdout).ok());

@@ -1,4 +1,4 @@
-//! What is erased is in no file any more: every byte of the data directory is looked at.
+//! Erased data is in no file: these tests read every byte of the data directory.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::sqlite::claims;
 use crate::sqlite::files;
 use idgate_testkit::patience::until;
 
-/// The files of `dir` that hold `needle`.
+/// The files in `dir` that contain `needle`.
 pub(super) fn files_with(dir: &Path, needle: &[u8]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -80,8 +80,8 @@ async fn results_removed_one_by_one_are_in_no_file_while_others_stay() {
     assert_gone(&fixture, &gone);
 }
 
-/// SQLite leaves old copies of rows in a page when it moves them to a neighbour, and does that only
-/// where pages hold several rows.
+/// SQLite leaves old copies of rows in a page when it moves them to a neighbour, which it only does
+/// if a page holds several rows.
 #[tokio::test]
 async fn no_two_results_share_a_page() {
     let fixture = Fixture::new();
@@ -98,9 +98,10 @@ async fn no_two_results_share_a_page() {
     assert_eq!(pages, (60, 1));
 }
 
-/// Ids are random, so that an index of them is strewn over: neighbours in time must be neighbours in the file.
+/// Ids are random, so an index of them would be scattered: neighbours in time must be neighbours in
+/// the file.
 #[tokio::test]
-async fn results_that_end_together_stand_together() {
+async fn results_due_together_are_neighbours_in_the_file() {
     let fixture = Fixture::new();
     for n in 0..300 {
         fixture.verified(&fixture.live, NOW.plus(n), "{}").await;
@@ -139,7 +140,7 @@ fn tables_of_results(claims: &rusqlite::Connection) -> String {
 }
 
 #[tokio::test]
-async fn the_table_of_before_stays_where_there_is_no_room_for_another() {
+async fn without_disk_space_the_earlier_results_table_stays() {
     let mut fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
     for _ in 0..9 {
@@ -158,9 +159,9 @@ async fn the_table_of_before_stays_where_there_is_no_room_for_another() {
     assert!(found.unwrap().unwrap().result(Reader::Backend, NOW).is_ok());
 }
 
-/// What a gateway of before this index left behind when it was killed.
+/// A table that a killed gateway of a version before this index left behind.
 #[tokio::test]
-async fn results_in_the_table_of_before_are_read_and_erased_as_all_others() {
+async fn results_in_the_earlier_table_are_read_and_erased() {
     let mut fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, r#"{"given_name":"Ada"}"#).await;
     let gone = fixture.verified(&fixture.live, NOW.plus(1), "{}").await;
@@ -191,7 +192,7 @@ async fn results_in_the_table_of_before_are_read_and_erased_as_all_others() {
 }
 
 #[tokio::test]
-async fn a_reader_delays_the_erasure_but_does_not_prevent_it() {
+async fn a_reader_delays_an_erasure_but_does_not_prevent_it() {
     let fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
     let pieces = pieces(&fixture, session.id());
@@ -204,14 +205,14 @@ async fn a_reader_delays_the_erasure_but_does_not_prevent_it() {
     gone_soon(&fixture, &pieces).await;
 }
 
-/// An erasure that was held up is finished by itself.
+/// An erasure that was held up is finished without another request.
 async fn gone_soon(fixture: &Fixture, pieces: &[Vec<u8>]) {
     let is_gone = async || pieces.iter().all(|piece| files_with(fixture.path(), piece).is_empty());
     until("it is erased", is_gone).await;
 }
 
 #[tokio::test]
-async fn a_deleted_session_takes_its_result_along() {
+async fn a_deleted_sessions_result_is_in_no_file() {
     let fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
     let pieces = pieces(&fixture, session.id());
@@ -227,7 +228,7 @@ fn record(fixture: &Fixture, id: &SessionId) -> Vec<u8> {
     main.query_row(sql, [id.as_str()], |row| row.get(0)).unwrap()
 }
 
-/// The tables that have `id` in a text.
+/// The tables that contain `id` in a text.
 fn tables_with(fixture: &Fixture, id: &SessionId) -> Vec<String> {
     let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
     let sql = "SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c \
@@ -262,7 +263,7 @@ async fn a_deleted_session_is_in_no_file() {
 }
 
 #[tokio::test]
-async fn a_deletion_waits_for_no_reader_and_is_finished_when_it_ends() {
+async fn a_deletion_does_not_wait_for_a_reader_and_finishes_after_it() {
     let fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
     let needle = record(&fixture, session.id())[..32].to_vec();
@@ -280,7 +281,7 @@ async fn a_deletion_waits_for_no_reader_and_is_finished_when_it_ends() {
 }
 
 #[tokio::test]
-async fn a_deletion_waits_for_no_reader_of_the_results_either() {
+async fn a_deletion_does_not_wait_for_a_reader_of_the_results() {
     let fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
     let result = pieces(&fixture, session.id());
@@ -314,7 +315,7 @@ async fn what_is_due_later_than_it_can_be_is_erased_at_once_and_never_read() {
 }
 
 #[tokio::test]
-async fn a_junk_file_of_results_is_set_aside_made_anew_and_erased_in_time() {
+async fn a_damaged_results_file_is_set_aside_replaced_and_erased_in_time() {
     let mut fixture = Fixture::new();
     let session = fixture.session(&fixture.live).await;
     fixture.close();
@@ -337,7 +338,7 @@ async fn a_junk_file_of_results_is_set_aside_made_anew_and_erased_in_time() {
 }
 
 #[tokio::test]
-async fn what_fell_due_while_nothing_ran_is_erased_at_open() {
+async fn results_that_expired_while_stopped_are_erased_at_open() {
     let mut fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
     let pieces = pieces(&fixture, session.id());
@@ -355,7 +356,7 @@ async fn a_result_whose_session_was_never_committed_is_erased_at_open() {
     let pending = fixture.session(&fixture.live).await;
     let verified = fixture.verified(&fixture.live, NOW, "{}").await;
     fixture.close();
-    // As if the process died after the results were committed and before the sessions were.
+    // As if the process died after committing the results and before committing the sessions.
     let claims = rusqlite::Connection::open(fixture.path().join("claims.db")).unwrap();
     for id in [pending.id().as_str(), "ses_unknown"] {
         let row = (id, millis(NOW.plus(30_000)), b"ORPHANED-BYTES".repeat(300));

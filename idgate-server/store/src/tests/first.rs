@@ -1,4 +1,5 @@
-//! What idgate 0.1.0 sealed, as a killed server left it: sealed anew, and bound to its client.
+//! Data that idgate 0.1.0 sealed, as a killed server left it, is sealed again and bound to its
+//! client.
 
 use std::path::Path;
 
@@ -16,11 +17,11 @@ const CLAIMS: &str = include_str!("first/claims.sql");
 const KEY: &str = "lU0DpUGQHC4DhQEMclpCrVQKTg+2QoFeDAl/WTkmBWQ=";
 const SHOP: &str = "cli_l1Gff0mUrRSj30EMp9US93";
 const OTHER: &str = "cli_3croitaVtkYJFmcAlpI5Y0";
-/// Open, made under an idempotency key.
+/// An open session, created under an idempotency key.
 const ONCE: &str = "ses_gGxE7WVLM6frMW3rtbAyc1";
 const FAILED: &str = "ses_01JDXofUsKzpDCvM6L32N1";
 const OPEN: &str = "ses_D3Y02kPKU9XaOwrgAxK7k7";
-/// Shortly after they were made.
+/// Shortly after they were created.
 const THEN: UnixMillis = UnixMillis(1_795_323_330_000);
 
 fn directory() -> TempDir {
@@ -61,7 +62,7 @@ fn forms(dir: &Path) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_the_first_version_sealed_is_sealed_anew_and_says_the_same() {
+async fn values_sealed_by_the_first_version_are_resealed_unchanged() {
     let dir = directory();
     assert!(forms(dir.path()).iter().all(|form| *form == 1));
     let store = open(dir.path());
@@ -94,13 +95,13 @@ async fn what_the_first_version_sealed_is_sealed_anew_and_says_the_same() {
     assert_eq!(previous.expose(), "whsec_WWK8Y4qPhU+tBrxzLUrlKMSkJIeibMguHSfMCNveMHc=");
     let report = OperatorStore::open(dir.path(), None).unwrap().verify_audit(None, &[]).unwrap();
     assert!(report.breaches.is_empty(), "{report:?}");
-    // And again: nothing is left to do.
+    // A second time: nothing is left to do.
     drop(store);
     open(dir.path());
 }
 
 #[tokio::test]
-async fn a_notification_that_the_first_version_queued_goes_with_its_session() {
+async fn a_notification_queued_by_the_first_version_is_removed_with_its_session() {
     let dir = directory();
     let store = open(dir.path());
     let main = Connection::open(dir.path().join("idgate.db")).unwrap();
@@ -142,7 +143,7 @@ fn a_session_that_was_moved_before_the_upgrade_stays_unreadable() {
 }
 
 #[test]
-fn a_row_in_the_old_form_is_read_no_more() {
+fn a_row_in_the_old_form_is_no_longer_read() {
     let dir = directory();
     let main = Connection::open(dir.path().join("idgate.db")).unwrap();
     let sql = "SELECT record FROM sessions WHERE id = ?1";
@@ -170,7 +171,7 @@ async fn a_session_a_key_a_result_or_an_answer_of_another_client_is_not_read() {
         fixture.store().events(&other, theirs.id(), 0, 9).wait().unwrap().is_some(),
         "no secret"
     );
-    // A result that is put beside a session of one's own.
+    // A result that is moved to an attacker's own session.
     let own = fixture.verified(&other, NOW, r#"{"given_name":"Eve"}"#).await;
     let claims = Connection::open(fixture.path().join("claims.db")).unwrap();
     let swap = "UPDATE results SET sealed = (SELECT sealed FROM results WHERE session_id = ?1) \

@@ -1,11 +1,11 @@
-//! The gateway's signing keys: sealed, and wiped when they sign for nobody any more.
+//! The gateway's signing keys: sealed, and erased when no session needs them any more.
 
 use super::erasure::files_with;
 use super::*;
 use crate::gateway_keys::place;
 use crate::seal::Sealer;
 
-/// Bytes of the sealed private half of the key that signs.
+/// Bytes of the sealed private key that signs.
 fn needle(fixture: &Fixture) -> Vec<u8> {
     let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
     let sql = "SELECT sealed FROM gateway_keys WHERE retired_at IS NULL";
@@ -25,7 +25,7 @@ fn a_private_key_is_sealed_and_leaves_every_file_when_it_retires() {
     let key = InstanceKey::load_or_create(&fixture.path().join("instance.key")).unwrap();
     let id = fixture.store().gateway_keys().wait().unwrap().active.id().to_owned();
     let pkcs8 = Sealer::new(&key).unwrap().open(place(&id), &sealed).unwrap();
-    // Where PKCS #8 has the private number.
+    // The place of the private number in PKCS #8.
     assert!(files_with(fixture.path(), &pkcs8[36..68]).is_empty());
     fixture.operator().rotate_gateway_key(NOW).unwrap();
     assert!(files_with(fixture.path(), &needle).is_empty());
@@ -39,14 +39,14 @@ async fn with_open_sessions_it_leaves_every_file_when_the_last_of_them_is_over()
     fixture.operator().rotate_gateway_key(NOW).unwrap();
     assert!(!files_with(fixture.path(), &needle).is_empty());
     assert_eq!(fixture.store().erase_signers(session.expires_at()).await.unwrap(), 1);
-    // Cut behind the commit, before the next answer.
+    // Truncated after the commit and before the next answer.
     let another = fixture.new_session(&fixture.live, NOW);
     let _ = fixture.store().create_session(&fixture.live, another).await.unwrap();
     assert!(files_with(fixture.path(), &needle).is_empty());
 }
 
 #[tokio::test]
-async fn a_backup_has_no_key_that_is_for_open_sessions_only() {
+async fn a_backup_has_no_retired_signing_key() {
     let fixture = Fixture::new();
     fixture.session(&fixture.live).await;
     let needle = needle(&fixture);

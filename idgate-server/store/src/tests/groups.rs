@@ -1,4 +1,4 @@
-//! What one client's changes come to when they are stored together in PostgreSQL.
+//! Changes of one client that PostgreSQL stores together.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,26 +20,26 @@ const TURN: Duration = Duration::from_secs(3);
 const GROUP: Duration = Duration::from_secs(11);
 
 impl Nodes {
-    /// `None`: there is no PostgreSQL.
+    /// `None`: this machine has no PostgreSQL.
     fn started() -> Option<Self> {
         PostgresDatabase::is_there().then(Self::new)
     }
 
-    /// Nobody appends to the live client's chain until this is dropped: what is asked for first waits
-    /// there, and all that is asked for after it is one group.
+    /// Locks the live client's chain until the returned value is dropped. The first change waits
+    /// for it, and all later ones form one group.
     fn hold_up(&self) -> Held {
         let id = self.live.client_id.as_str();
         self.backend.hold(&format!("SELECT FROM audit_heads WHERE client_id = '{id}' FOR UPDATE"))
     }
 
-    /// It is another node's turn to write for the live client, until this is dropped.
+    /// Takes another node's turn to write for the live client, until the returned value is dropped.
     fn hold_turn(&self) -> Held {
         let id = self.live.client_id.as_str();
         let hash = format!("('x' || left(encode(sha256('{id}'), 'hex'), 8))::bit(32)::integer");
         self.backend.hold(&format!("SELECT pg_advisory_xact_lock(1, {hash})"))
     }
 
-    /// Until the first who asks waits there.
+    /// Waits until the first change waits there.
     async fn until_held(&self) {
         until("the first waits there", async || self.backend.waiting() > 0).await;
     }
@@ -60,7 +60,7 @@ impl Nodes {
         sessions
     }
 
-    /// How many transactions wrote what is stored in a table.
+    /// How many transactions wrote the rows of a table.
     fn transactions(&self, table: &str) -> usize {
         let count = format!("SELECT count(DISTINCT xmin::text) FROM {table}");
         self.backend.ask(&count).parse().unwrap()
@@ -96,7 +96,7 @@ async fn what_is_asked_for_together_is_committed_together() {
     fixture.until_held().await;
     drop(held);
     assert!(all(making).await.into_iter().all(|made| made.unwrap() == Made::Yes));
-    // The first, and those that came while it was held up.
+    // The first change, and those that arrived while it was held up.
     assert!((1..=2).contains(&fixture.transactions("sessions")));
     assert!(fixture.transactions("audit_entries") <= before + 2);
     assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("40", 41));
@@ -123,7 +123,8 @@ async fn what_is_asked_for_together_is_committed_together() {
     assert_eq!(summary.outcomes.verified, 40);
 }
 
-/// A node takes what it writes when its turn has come, so that many nodes write in few transactions, too.
+/// A node takes its changes when its turn has come, so that even many nodes write in few
+/// transactions.
 #[tokio::test]
 async fn all_that_comes_before_a_nodes_turn_is_committed_together() {
     let Some(fixture) = Nodes::started() else { return };
@@ -143,9 +144,9 @@ async fn all_that_comes_before_a_nodes_turn_is_committed_together() {
     assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("40", 41));
 }
 
-/// They are not at the end of the client's chain, or not of one client.
+/// They do not touch the head of the client's chain, or are not of one client.
 #[tokio::test]
-async fn what_has_no_entry_and_what_the_gateway_does_by_itself_wait_for_no_turn() {
+async fn unaudited_changes_and_the_gateways_own_need_no_turn() {
     let Some(fixture) = Nodes::started() else { return };
     let sessions = fixture.some_stored(2).await;
     let _held = fixture.hold_turn();
@@ -157,7 +158,7 @@ async fn what_has_no_entry_and_what_the_gateway_does_by_itself_wait_for_no_turn(
 }
 
 #[tokio::test]
-async fn who_waits_for_a_turn_that_does_not_come_is_told_so_and_nothing_is_stored() {
+async fn a_change_without_a_turn_in_time_fails_and_is_not_stored() {
     let Some(mut fixture) = Nodes::started() else { return };
     let clock = VirtualClock::at(NOW);
     fixture.close();
@@ -182,9 +183,9 @@ async fn who_waits_for_a_turn_that_does_not_come_is_told_so_and_nothing_is_store
     assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("1", 2));
 }
 
-/// The database ends a wait for a lock by itself, sooner than the gateway does.
+/// The database ends a wait for a lock sooner than the gateway does.
 #[tokio::test]
-async fn who_waits_too_long_for_a_lock_of_the_database_is_told_so_and_nothing_is_stored() {
+async fn a_change_that_times_out_on_a_database_lock_is_not_stored() {
     let Some(mut fixture) = Nodes::started() else { return };
     let mut address = fixture.backend.address();
     let settings = address.config.get_options().unwrap().to_owned();
@@ -202,7 +203,7 @@ async fn who_waits_too_long_for_a_lock_of_the_database_is_told_so_and_nothing_is
 }
 
 #[tokio::test]
-async fn a_group_has_room_for_as_many_as_the_client_may_have() {
+async fn a_group_stores_only_as_many_sessions_as_the_quota_allows() {
     let Some(fixture) = Nodes::started() else { return };
     let change = ClientChange { max_open_sessions: Some(Some(5)), ..ClientChange::default() };
     let id = fixture.live.client_id.as_str().to_owned();
@@ -219,7 +220,7 @@ async fn a_group_has_room_for_as_many_as_the_client_may_have() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_one_is_not_the_others_fate() {
+async fn one_failing_change_does_not_affect_its_group() {
     let Some(fixture) = Nodes::started() else { return };
     let twice = fixture.new_session(&fixture.live, NOW);
     assert_eq!(fixture.store_new(&twice).await.unwrap(), Made::Yes);
@@ -236,7 +237,7 @@ async fn what_is_wrong_with_one_is_not_the_others_fate() {
 }
 
 #[tokio::test]
-async fn each_of_a_group_whose_commit_was_not_answered_is_looked_up() {
+async fn each_change_of_an_unacknowledged_group_is_looked_up() {
     let Some(mut fixture) = Nodes::started() else { return };
     let sessions = fixture.some_stored(4).await;
     let proxy = Proxy::to(&fixture.backend.socket());
@@ -255,14 +256,14 @@ async fn each_of_a_group_whose_commit_was_not_answered_is_looked_up() {
     assert!(all(settling).await.into_iter().all(|done| done.unwrap() == Committed::Yes));
     assert!(all(making).await.into_iter().all(|made| made.unwrap() == Made::Yes));
     assert!(proxy.has_lost_it());
-    // Four made and settled, three more made, and the client's first key: each once.
+    // Four created and settled, three more created, and the client's first key: one entry each.
     assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("3", 12));
     let notified = "SELECT count(DISTINCT session_id) - count(*) FROM webhook_deliveries";
     assert_eq!(fixture.backend.ask(notified), "0");
 }
 
 #[tokio::test]
-async fn one_chain_that_was_altered_stops_its_client_alone() {
+async fn an_altered_chain_stops_only_its_client() {
     let Some(fixture) = Nodes::started() else { return };
     let other = fixture.other_client();
     fixture.backend.damage(Damage::AuditHead(fixture.live.client_id.as_str()));
@@ -277,7 +278,7 @@ async fn one_chain_that_was_altered_stops_its_client_alone() {
 
 /// The gateway's own lane has sessions of many clients.
 #[tokio::test]
-async fn what_the_gateway_settles_goes_into_each_clients_chain() {
+async fn settlements_by_the_gateway_are_audited_in_each_clients_chain() {
     let Some(fixture) = Nodes::started() else { return };
     let other = fixture.other_client();
     let mut expiring = Vec::new();
@@ -292,6 +293,6 @@ async fn what_the_gateway_settles_goes_into_each_clients_chain() {
     assert!(all(own).await.into_iter().all(|done| done.unwrap() == Committed::Yes));
     assert_eq!(fixture.backend.ask("SELECT sum(count) FROM open_sessions"), "0");
     let report = fixture.operator().verify_audit(None, &[]).unwrap();
-    // Made and expired, the first keys of three clients, and the trusted issuer.
+    // Created and expired sessions, the first keys of three clients, and the trusted issuer.
     assert_eq!((owners.len(), report.entries, report.breaches.len()), (2, 22, 0), "{report:?}");
 }

@@ -1,4 +1,4 @@
-//! Sums of settled sessions equal what a count of all of them gives.
+//! The sums of settled sessions equal a count of all of them.
 
 use std::collections::BTreeMap;
 
@@ -125,7 +125,7 @@ async fn sums_of_10_000_random_sessions_equal_a_count_and_percentiles_are_within
 }
 
 #[tokio::test]
-async fn sessions_settle_while_the_sums_are_out_of_order_and_their_reader_learns_of_it() {
+async fn damaged_metrics_do_not_delay_settlements_and_fail_their_reader() {
     let fixture = Fixture::new();
     let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
     main.execute_batch("ALTER TABLE metrics_types RENAME TO elsewhere").unwrap();

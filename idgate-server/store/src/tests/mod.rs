@@ -44,9 +44,9 @@ impl Fixture {
     }
 }
 
-/// A backlog of expiries, as after a night that the gateway was down.
+/// A backlog of expiries, for example after a night without a gateway.
 #[tokio::test]
-async fn what_the_gateway_settles_by_itself_takes_none_of_a_clients_room() {
+async fn settlements_by_the_gateway_use_no_queue_space_of_clients() {
     let fixture = Fixture::new();
     let session = fixture.session(&fixture.live).await;
     let (release, held) = std::sync::mpsc::channel::<()>();
@@ -67,7 +67,7 @@ async fn what_the_gateway_settles_by_itself_takes_none_of_a_clients_room() {
 }
 
 #[tokio::test]
-async fn a_revoked_client_or_key_stops_at_once() {
+async fn a_revoked_client_or_key_stops_immediately() {
     let fixture = Fixture::new();
     let digest = fixture.live_key.digest();
     let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
@@ -86,7 +86,7 @@ async fn a_revoked_client_or_key_stops_at_once() {
 }
 
 #[test]
-fn an_expired_or_unknown_key_or_one_of_the_other_mode_is_refused() {
+fn an_expired_unknown_or_other_mode_key_is_rejected() {
     let fixture = Fixture::new();
     let digest = fixture.live_key.digest();
     let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
@@ -135,7 +135,7 @@ fn a_wrong_or_missing_instance_key_is_refused() {
 }
 
 #[test]
-fn a_second_server_on_the_directory_is_refused_and_commands_are_not() {
+fn a_second_server_on_a_directory_is_refused_but_commands_are_not() {
     let mut fixture = Fixture::new();
     let Err(StoreError::Failed(text)) = Store::open(fixture.path(), options(None), NOW) else {
         panic!("accepted");

@@ -1,4 +1,4 @@
-//! What only a store of several nodes has to show.
+//! Tests that only concern a store of several nodes.
 
 use idgate_core::Reader;
 use idgate_testkit::patience::{eventually, patience};
@@ -12,7 +12,7 @@ use idgate_base::clock::{Clock as _, SystemClock};
 type Nodes = Fixture<PostgresDatabase>;
 
 #[tokio::test]
-async fn a_result_is_shown_by_the_databases_clock_whatever_the_nodes_say() {
+async fn results_expire_by_the_databases_clock() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -33,7 +33,7 @@ async fn a_result_is_shown_by_the_databases_clock_whatever_the_nodes_say() {
 }
 
 #[tokio::test]
-async fn a_result_that_went_with_a_crash_of_the_database_is_said_to_be_lost() {
+async fn a_result_lost_in_a_database_crash_is_reported_as_lost() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -44,7 +44,7 @@ async fn a_result_that_went_with_a_crash_of_the_database_is_said_to_be_lost() {
     assert!(!store.has_lost_claims(&fixture.live, id).await.unwrap());
     let slot = format!("SELECT claims_slot FROM sessions WHERE id = '{}'", id.as_str());
     let slot: i16 = fixture.backend.ask(&slot).parse().unwrap();
-    // What recovery does to tables that are not logged.
+    // Recovery truncates unlogged tables.
     fixture.backend.run(&format!("TRUNCATE claims_{slot:02}"));
     assert!(store.has_lost_claims(&fixture.live, id).await.unwrap());
     assert!(!store.has_lost_claims(&fixture.test, id).await.unwrap());
@@ -67,14 +67,14 @@ async fn no_ciphertext_of_a_result_is_in_the_write_ahead_log() {
     let sealed = format!("SELECT encode(sealed, 'hex') FROM claims_{slot:02}");
     let sealed = bytes(&fixture.backend.ask(&sealed));
     let record = bytes(&of_session("encode(record, 'hex')"));
-    // In pieces: a header of the log's pages may fall between two bytes that belong together.
+    // In pieces: the header of a log page may fall between two bytes.
     let logs = |bytes: &[u8]| bytes[..64].chunks(16).any(|piece| fixture.backend.logs(piece));
     assert!(logs(&record), "the search finds a record that is logged");
     assert!(!logs(&sealed));
 }
 
 #[tokio::test]
-async fn a_slot_loses_its_results_when_the_last_of_them_is_due() {
+async fn a_slot_is_truncated_when_its_last_result_is_due() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -114,7 +114,7 @@ async fn a_reader_of_claims_holds_up_an_erasure_until_it_ends() {
 }
 
 #[tokio::test]
-async fn what_a_reader_held_up_for_long_is_erased_soon_after_it_ends() {
+async fn results_held_up_by_a_long_reader_are_erased_soon_after_it_ends() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -127,7 +127,7 @@ async fn what_a_reader_held_up_for_long_is_erased_soon_after_it_ends() {
     let purged = async |now| fixture.store().purge_results(now).await.unwrap();
     assert_eq!(purged(NOW.plus(30_000)).await, 0);
     drop(reader);
-    // By now the slot stands where later results go.
+    // By now the slot is used for later results.
     let mut later = NOW.plus(50_000);
     let erased = async {
         while purged(later).await == 0 {
@@ -138,7 +138,7 @@ async fn what_a_reader_held_up_for_long_is_erased_soon_after_it_ends() {
 }
 
 #[tokio::test]
-async fn a_change_on_one_node_is_told_on_another() {
+async fn a_change_on_one_node_is_signalled_on_another() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -155,7 +155,7 @@ async fn a_change_on_one_node_is_told_on_another() {
 }
 
 #[tokio::test]
-async fn of_answers_on_three_nodes_one_is_taken() {
+async fn of_answers_on_three_nodes_only_one_is_accepted() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -177,7 +177,7 @@ async fn of_answers_on_three_nodes_one_is_taken() {
 }
 
 #[tokio::test]
-async fn what_a_living_node_verifies_is_not_abandoned() {
+async fn sessions_that_a_running_node_is_verifying_are_not_abandoned() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -203,7 +203,7 @@ fn another_instance_key_is_refused() {
 }
 
 #[test]
-fn an_older_schema_is_refused_unless_it_may_be_migrated_and_a_much_newer_one_always() {
+fn an_older_schema_needs_migration_and_a_much_newer_one_is_refused() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -231,7 +231,7 @@ fn an_older_schema_is_refused_unless_it_may_be_migrated_and_a_much_newer_one_alw
 }
 
 #[test]
-fn a_database_that_is_not_there_is_unavailable() {
+fn a_missing_database_is_unavailable() {
     let address = Address::parse("postgres://idgate@127.0.0.1:1/idgate").unwrap();
     let key = InstanceKey::generate().unwrap();
     let options = PostgresOptions {
@@ -245,9 +245,10 @@ fn a_database_that_is_not_there_is_unavailable() {
     assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
 }
 
-/// Somebody is making a session: its client is kept from being removed, and its chain is next.
+/// A transaction that creates a session keeps its client from being removed, and then waits for its
+/// chain.
 #[tokio::test]
-async fn a_client_is_revoked_beside_somebody_who_makes_a_session() {
+async fn a_client_can_be_revoked_while_a_session_is_being_created() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -258,9 +259,9 @@ async fn a_client_is_revoked_beside_somebody_who_makes_a_session() {
     assert!(fixture.operator().revoke_client(client_id, NOW).unwrap());
 }
 
-/// Whoever changes what is trusted waits for others before it takes anything that these may want.
+/// A transaction that changes trust waits for others before it takes any lock that they may need.
 #[tokio::test]
-async fn changes_of_what_is_trusted_wait_for_one_another_in_one_order() {
+async fn trust_changes_lock_in_one_order() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -272,7 +273,7 @@ async fn changes_of_what_is_trusted_wait_for_one_another_in_one_order() {
         let refreshing = scope.spawn(move || backend.operator().refresh_list(&list, NOW));
         let removing = scope.spawn(|| backend.operator().remove_trust("issuer", NOW));
         eventually("both wait", || backend.waiting() == 2);
-        // What they are about to change is free.
+        // The rows that they are about to change are not locked.
         backend.run("SELECT FROM trust_entries FOR UPDATE NOWAIT");
         let lists = "LOCK TABLE trusted_lists, trusted_list_marks IN EXCLUSIVE MODE NOWAIT";
         backend.run(&format!("BEGIN; {lists}; COMMIT"));

@@ -1,4 +1,4 @@
-//! What stands between a gateway and its database, and does to their connection what networks do.
+//! A proxy between a gateway and its database that causes network faults.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -10,20 +10,20 @@ use std::time::Duration;
 
 /// Everything goes through.
 const PASSING: u8 = 0;
-/// Every connection is closed, and every new one, too.
+/// Every existing connection is closed, and so is every new one.
 const CUT: u8 = 1;
-/// Nothing goes through, and nothing is closed.
+/// No bytes get through, and no connection is closed.
 const FROZEN: u8 = 2;
-/// The next COMMIT goes through, and the connection is cut before its answer.
+/// The next COMMIT gets through, and the connection is closed before its answer.
 const LOSING: u8 = 3;
-/// The same with the one after it.
+/// The same with the COMMIT after that.
 const LOSING_LATER: u8 = 4;
 
-/// How soon it does what it is told.
+/// How soon it reacts to a new mode.
 const TICK: Duration = Duration::from_millis(5);
 
-/// A way to the server at this socket. It does not set TCP_NODELAY: answers in parts take 40 ms, and
-/// transactions are open for so long that most faults fall into one.
+/// A way to the server at this socket. It does not set TCP_NODELAY: answers in several parts take
+/// 40 ms, so transactions stay open long enough for most faults to hit one.
 pub(super) struct Proxy {
     pub(super) port: u16,
     mood: Arc<AtomicU8>,
@@ -59,7 +59,7 @@ impl Proxy {
         self.mood.store(LOSING_LATER, Ordering::SeqCst);
     }
 
-    /// Whether one was lost since.
+    /// Whether an answer was lost since.
     pub(super) fn has_lost_it(&self) -> bool {
         self.mood.load(Ordering::SeqCst) == PASSING
     }
@@ -90,7 +90,7 @@ struct Line {
 }
 
 impl Line {
-    /// Carries what comes in until either side is gone.
+    /// Copies incoming bytes until either side is gone.
     fn carry<R, W>(&self, mut from: &R, mut to: &W, asks: bool)
     where
         for<'a> &'a R: Read,
@@ -105,7 +105,7 @@ impl Line {
                 return self.end();
             }
             if mood == FROZEN {
-                // reason: it looks for its next mood
+                // reason: it checks for its next mode
                 std::thread::sleep(TICK);
                 continue;
             }
@@ -119,9 +119,9 @@ impl Line {
                 }
                 Err(_) => return self.end(),
             };
-            // Bytes that came in just before the freeze wait, too.
+            // Bytes that arrived just before the freeze wait as well.
             while self.mood.load(Ordering::SeqCst) == FROZEN {
-                // reason: it looks for its next mood
+                // reason: it checks for its next mode
                 std::thread::sleep(TICK);
             }
             if asks && read.windows(6).any(|window| window == b"COMMIT") {

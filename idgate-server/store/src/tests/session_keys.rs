@@ -1,4 +1,5 @@
-//! The keys of open sessions: sealed, in `claims.db` alone, and gone for good once of no use.
+//! The keys of open sessions: sealed, only in `claims.db`, and erased permanently when no longer
+//! needed.
 
 use super::erasure::files_with;
 use super::*;
@@ -46,7 +47,7 @@ async fn a_settled_sessions_key_is_erased_with_the_next_purge() {
 }
 
 #[tokio::test]
-async fn a_failing_job_beside_the_purge_leaves_no_key_and_takes_none() {
+async fn a_failing_job_next_to_the_purge_neither_keeps_nor_removes_keys() {
     let fixture = Fixture::new();
     let (session, _) = fixture.jar_session().await;
     let sealed = fixture.keys().remove(0);
@@ -106,9 +107,9 @@ async fn no_two_keys_share_a_page() {
     assert_eq!(pages, (20, 1));
 }
 
-/// As the running gateway does it: the clock alone settles, the upkeep stores and erases.
+/// As in a running gateway: the clock alone settles it, and the upkeep stores and erases.
 #[tokio::test]
-async fn an_expired_sessions_key_is_swept_out_of_every_file() {
+async fn an_expired_sessions_key_is_erased_from_every_file() {
     let mut fixture = Fixture::new();
     let (session, key) = fixture.jar_session().await;
     let sealed = fixture.keys().remove(0);
@@ -119,7 +120,7 @@ async fn an_expired_sessions_key_is_swept_out_of_every_file() {
     clock.advance(1);
     assert_eq!(upkeep.expire().await.unwrap(), 1);
     upkeep.purge().await.unwrap();
-    // What is queued next is answered after the erasure.
+    // The next queued job is answered after the erasure.
     store.purge_results(session.expires_at()).await.unwrap();
     for needle in [&sealed[..32], &key[6..30]] {
         assert!(files_with(fixture.path(), needle).is_empty());

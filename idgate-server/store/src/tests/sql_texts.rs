@@ -1,4 +1,5 @@
-//! Each text of a use case is a statement on both databases, with the same parameters and columns.
+//! The SQL text of every use case is a valid statement on both databases, with the same parameters
+//! and columns.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +10,11 @@ use crate::seal::InstanceKey;
 use crate::sqlite::schema;
 use crate::version_numbers::Numbers;
 
-/// How many texts are found at least: fewer would mean that they are written in another way.
+/// The minimum number of texts. Fewer would mean that they are written in a form that this test
+/// misses.
 const AT_LEAST: usize = 40;
 
-/// Every text that is given to `sql(…)` in the sources of the store.
+/// Every text passed to `sql(…)` in the sources of the store.
 fn texts() -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
@@ -33,7 +35,7 @@ fn texts() -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The literals that are given to `sql(…)` in a source, and the one constant that is.
+/// The literals passed to `sql(…)` in a source file, and the one constant.
 fn texts_in(path: &Path, source: &str) -> Vec<String> {
     let is_call = |at: &usize| {
         let before = source[..*at].chars().next_back();
@@ -53,7 +55,7 @@ fn texts_in(path: &Path, source: &str) -> Vec<String> {
         .collect()
 }
 
-/// The text of literals with the columns of [`Numbers`] between them, which `concat!` joins.
+/// The literals with the columns of [`Numbers`] between them, as `concat!` joins them.
 fn joined(given: &str) -> String {
     let columns = Numbers::TEXT.strip_prefix("SELECT ").unwrap();
     let (mut text, mut rest) = (String::new(), given.trim_start());
@@ -87,7 +89,7 @@ fn unescaped(literal: &str) -> String {
 }
 
 #[test]
-fn each_text_is_a_statement_on_both_databases() {
+fn each_sql_text_is_a_statement_on_both_databases() {
     let dir = tempfile::tempdir().unwrap();
     let key = InstanceKey::generate().unwrap();
     let main = schema::open_main(dir.path(), &key).unwrap();
@@ -103,9 +105,9 @@ fn each_text_is_a_statement_on_both_databases() {
     }
 }
 
-/// Notifications and checkpoints may be many: each text finds its rows by an index.
+/// There can be many notifications and checkpoints: each statement must find its rows by an index.
 #[test]
-fn no_text_walks_all_notifications_or_checkpoints_in_sqlite() {
+fn no_sql_text_scans_all_notifications_or_checkpoints_in_sqlite() {
     let dir = tempfile::tempdir().unwrap();
     let main = schema::open_main(dir.path(), &InstanceKey::generate().unwrap()).unwrap();
     for (path, text) in texts() {

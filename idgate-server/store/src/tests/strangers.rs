@@ -1,4 +1,4 @@
-//! Whoever makes up names waits with all others who do, and in nobody else's way.
+//! Requests with made-up names wait in one lane, and do not delay others.
 
 use std::sync::mpsc;
 use std::thread::available_parallelism;
@@ -9,7 +9,7 @@ use crate::lanes::LaneKey;
 /// More than may wait in all lanes together.
 const MADE_UP: u64 = 20_000;
 
-/// Keeps every thread for short reads busy until what it gives is dropped.
+/// Keeps every thread for short reads busy until the returned value is dropped.
 fn occupy(store: &Store) -> Vec<mpsc::Sender<()>> {
     let threads = available_parallelism().map_or(1, usize::from).max(2);
     let (began, begins) = mpsc::channel();
@@ -22,7 +22,7 @@ fn occupy(store: &Store) -> Vec<mpsc::Sender<()>> {
             let _ = released.recv();
             Ok(())
         });
-        // Somebody waits for it, or it would not be read.
+        // The read has a waiting caller; otherwise it would be skipped.
         std::thread::spawn(move || read.wait());
         held.push(release);
     }
@@ -34,7 +34,7 @@ fn occupy(store: &Store) -> Vec<mpsc::Sender<()>> {
 async fn made_up_keys_and_sessions_wait_in_one_lane_and_known_ones_in_their_own() {
     let mut fixture = Fixture::new();
     let session = fixture.session(&fixture.live).await;
-    // Who was known before a restart is known after it.
+    // Names that were known before a restart are known after it.
     fixture.reopen(NOW);
     let store = fixture.store();
     let held = occupy(store);
@@ -57,11 +57,11 @@ async fn made_up_keys_and_sessions_wait_in_one_lane_and_known_ones_in_their_own(
     for session in sessions {
         waited += usize::from(matches!(session.await, Ok(None)));
     }
-    assert_eq!(waited, 512, "the others were told to come back");
+    assert_eq!(waited, 512, "the others got a busy error");
 }
 
 #[tokio::test]
-async fn a_key_that_was_just_made_is_known_and_one_that_was_revoked_is_a_strangers() {
+async fn a_new_key_is_a_known_name_and_a_revoked_one_is_not() {
     let fixture = Fixture::new();
     let store = fixture.store();
     let digest = fixture.live_key.digest();

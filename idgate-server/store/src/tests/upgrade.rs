@@ -1,4 +1,4 @@
-//! A directory that the first version made, opened by this one.
+//! Opens a directory that the first version created.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -11,10 +11,10 @@ use crate::sqlite::files::main_path;
 use crate::sqlite::schema::{MIGRATIONS, migrate};
 use crate::{Health, new_secrets};
 
-/// How many schema changes the first version had.
+/// How many migrations the first version had.
 const FIRST_VERSION: usize = 2;
 
-/// A fixture whose main database is of the first version, with a PENDING session of the live client.
+/// A fixture with a main database of the first version, and a PENDING session of the live client.
 async fn first_version() -> (Fixture, Session) {
     let mut fixture = Fixture::new();
     let session = fixture.session(&fixture.live).await;
@@ -67,7 +67,7 @@ async fn first_version() -> (Fixture, Session) {
 }
 
 #[tokio::test]
-async fn a_doctor_finds_a_directory_of_the_first_version_whole_and_changes_nothing() {
+async fn doctor_passes_a_directory_of_the_first_version_and_changes_nothing() {
     let (fixture, _) = first_version().await;
     let path = main_path(fixture.path());
     for (path, mode) in [(fixture.path(), 0o700), (&*path, 0o600)] {
@@ -81,7 +81,7 @@ async fn a_doctor_finds_a_directory_of_the_first_version_whole_and_changes_nothi
     assert_eq!(schema.health, Health::Warning);
     assert!(schema.message.contains("`idgate serve` makes a copy"), "{schema:?}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    // Another key is found out all the same.
+    // Another key is detected all the same.
     let other = InstanceKey::parse("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=").unwrap();
     let found = examine(fixture.path(), Some(&other), NOW, false).findings;
     let key = found.iter().find(|finding| finding.check == "instance_key").unwrap();
@@ -89,7 +89,7 @@ async fn a_doctor_finds_a_directory_of_the_first_version_whole_and_changes_nothi
 }
 
 #[tokio::test]
-async fn events_and_dead_letters_are_as_they_were() {
+async fn events_and_dead_letters_survive_an_upgrade() {
     let (mut fixture, session) = first_version().await;
     let path = main_path(fixture.path());
     let mut main = rusqlite::Connection::open(&path).unwrap();
@@ -134,7 +134,7 @@ async fn no_command_changes_the_schema_under_a_running_server() {
 }
 
 #[tokio::test]
-async fn a_directory_of_the_first_version_is_copied_and_goes_on() {
+async fn a_directory_of_the_first_version_can_be_copied_and_works() {
     let (mut fixture, session) = first_version().await;
     fixture.reopen(NOW);
     let store = fixture.store();
@@ -156,7 +156,7 @@ async fn a_directory_of_the_first_version_is_copied_and_goes_on() {
 }
 
 #[tokio::test]
-async fn a_registration_from_before_uses_is_the_default_and_the_version_before_still_reads_it() {
+async fn a_registration_without_intended_use_becomes_the_default() {
     let (mut fixture, _) = first_version().await;
     let path = main_path(fixture.path());
     let mut main = rusqlite::Connection::open(&path).unwrap();

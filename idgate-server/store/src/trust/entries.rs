@@ -12,14 +12,14 @@ use crate::db::{Db, Row, sql};
 use crate::failure::Done;
 use crate::version_numbers::Numbers;
 
-/// Everything with its number, at the moment of a transaction. `pinned_live`: whether pinned signers serve live
-/// sessions.
+/// All entries with their version number, in the transaction's snapshot. `pinned_live`: whether
+/// pinned signers serve live sessions.
 pub(crate) async fn snapshot(db: &Db<'_>, pinned_live: bool) -> Done<TrustSnapshot> {
     let version = Numbers::read(db).await?.trust;
     Ok(snapshot_of(version, &records(db, None).await?, pinned_live))
 }
 
-/// The entries by name, or the one called `issuer_id`.
+/// All entries sorted by name, or the one called `issuer_id`.
 pub(crate) async fn records(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<TrustRecord>> {
     let entries = sql("SELECT issuer_id, iss, vct, doc_types, namespaces, claims, country, \
                        revocation, ekus, status_max_age_days, issuing_country_unbound, aki, \
@@ -48,14 +48,14 @@ pub(crate) async fn find(db: &Db<'_>, issuer_id: &str) -> Done<Option<TrustRecor
     Ok(records(db, Some(issuer_id)).await?.pop())
 }
 
-/// Applies `change` to the entry called `issuer_id`, which is made when there is none.
+/// Applies `change` to the entry called `issuer_id`, which is created if it does not exist.
 pub(crate) async fn add(
     db: &Db<'_>,
     issuer_id: &str,
     change: &TrustChange,
     now: UnixMillis,
 ) -> Done<()> {
-    // First, so that of two commands one waits for the other.
+    // First, so that concurrent commands wait for each other.
     bump(db).await?;
     let make = sql(
         "INSERT INTO trust_entries (issuer_id, vct, doc_types, namespaces, claims, revocation) \
@@ -67,7 +67,7 @@ pub(crate) async fn add(
     material::add(db, issuer_id, change, now).await
 }
 
-/// Removes an entry with its material; `false`: there is none.
+/// Removes an entry with its material. `false`: it does not exist.
 pub(crate) async fn remove(db: &Db<'_>, issuer_id: &str) -> Done<bool> {
     hold(db).await?;
     let sql = sql("DELETE FROM trust_entries WHERE issuer_id = $1");
@@ -78,13 +78,13 @@ pub(crate) async fn remove(db: &Db<'_>, issuer_id: &str) -> Done<bool> {
     Ok(removed > 0)
 }
 
-/// Counts a change. The transactions that count another one wait for this.
+/// Increments the version number. Other transactions that change trust wait for this one.
 pub(super) async fn bump(db: &Db<'_>) -> Done<()> {
     db.run(sql("UPDATE trust_version SET version = version + 1"), &[]).await.map(drop)
 }
 
-/// Waits until no other transaction changes the trust store, and keeps others waiting: a transaction that locked a part
-/// of it before this would wait for one that has this.
+/// Waits until no other transaction changes the trust store, and makes others wait. Call it before
+/// locking any part of the trust store, or two transactions could wait for each other.
 pub(super) async fn hold(db: &Db<'_>) -> Done<()> {
     let sql = sql("SELECT version FROM trust_version {FOR UPDATE}");
     db.one(sql, &[], |_| Ok(())).await.map(drop)

@@ -33,7 +33,7 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// The material of all entries, or of one, each with its entry; oldest first.
+/// The material of all entries or of one, each with its entry, oldest first.
 pub(super) async fn of(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<(String, MaterialRow)>> {
     let sql = sql("SELECT issuer_id, kind, der, kid, test_only, added_at, doc_types \
                    FROM trust_materials WHERE CAST($1 AS text) IS NULL OR issuer_id = $1 \
@@ -52,7 +52,7 @@ pub(super) async fn of(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<(String
     db.all(sql, &[&issuer_id], read).await
 }
 
-/// The lists of all entries, or of one, each with its entry.
+/// The lists of all entries or of one, each with its entry.
 pub(super) async fn lists(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<(String, TrustList)>> {
     let sql = sql("SELECT issuer_id, kind, issued_at, next_update, certificates, skipped, \
                    test_only, added_at, sha256 FROM trust_lists \
@@ -73,13 +73,13 @@ pub(super) async fn lists(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<(Str
     db.all(sql, &[&issuer_id], read).await
 }
 
-/// Removes the material of one kind of an entry, and says how much.
+/// Removes the material of one kind of an entry. Returns how much.
 pub(super) async fn remove_kind(db: &Db<'_>, issuer_id: &str, kind: &str) -> Done<usize> {
     let sql = sql("DELETE FROM trust_materials WHERE issuer_id = $1 AND kind = $2");
     db.run(sql, &[&issuer_id, &kind]).await
 }
 
-/// Where material goes, and for whom.
+/// The entry and mode for new material.
 struct Insert<'a> {
     db: &'a Db<'a>,
     issuer_id: &'a str,
@@ -88,7 +88,7 @@ struct Insert<'a> {
 }
 
 impl Insert<'_> {
-    /// One that is there already takes its `kid`, mode and document types from here.
+    /// Existing material takes its `kid`, mode and document types from here.
     async fn material(&self, material: &NewMaterial) -> Done<()> {
         let NewMaterial { kind, der, kid, doc_types } = material;
         let sql = sql("INSERT INTO trust_materials AS m (issuer_id, kind, der, kid, test_only, \
@@ -103,7 +103,7 @@ impl Insert<'_> {
             .map(drop)
     }
 
-    /// The material of the former list of this kind goes in the same transaction.
+    /// Removes the material of the previous list of this kind in the same transaction.
     async fn list(&self, new: &NewList) -> Done<()> {
         let (kind, former) = (
             new.origin.name(),

@@ -1,25 +1,25 @@
-//! Taking one piece of material out of a trust entry, by its hash.
+//! Removes one piece of material from a trust entry, by its hash.
 
 use super::entries::{bump, find, hold};
 use super::{CRL, listed_rows, material, x509};
 use crate::db::{Db, Row, sql};
 use crate::failure::Done;
 
-/// What was removed from an entry.
+/// Material that was removed from an entry.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RemovedMaterial {
     /// `key`, `root_file`, `pinned_signer`, `sd_jwt_root`, `sd_jwt_signer`, `status_root`, `crl`,
     /// `master_list`, `vical`, `trusted_list`.
     pub kind: String,
-    /// Of the material, or of the list's file.
+    /// The hash of the material, or of the list's file.
     pub sha256: [u8; 32],
-    /// How many roots a list took with it.
+    /// How many roots were removed with a list.
     pub roots: usize,
 }
 
-/// Removes what has this hash: a key, a certificate in whatever part, a CRL, or a list with its
-/// roots; and CRLs that no root of the entry has signed any more. Empty: there is no such material.
-/// `None`: there is no such entry.
+/// Removes the material with this hash: a key, a certificate of any kind, a CRL, or a list with its
+/// roots. CRLs that no remaining root of the entry has signed are removed as well. Empty: there is
+/// no such material. `None`: the entry does not exist.
 pub(crate) async fn remove_material(
     db: &Db<'_>,
     issuer_id: &str,
@@ -56,7 +56,7 @@ async fn remove_lists(
     Ok(removed)
 }
 
-/// A CRL whose root is gone would be a problem for ever, and says nothing about anybody.
+/// A CRL without its root would be reported as a problem forever, and no longer has any effect.
 async fn remove_orphaned_crls(db: &Db<'_>, issuer_id: &str) -> Done<Vec<RemovedMaterial>> {
     let Some(record) = find(db, issuer_id).await? else { return Ok(Vec::new()) };
     let orphaned: Vec<[u8; 32]> =
@@ -64,7 +64,7 @@ async fn remove_orphaned_crls(db: &Db<'_>, issuer_id: &str) -> Done<Vec<RemovedM
     remove_where(db, issuer_id, |kind, hash| kind == CRL && orphaned.contains(hash)).await
 }
 
-/// Removes the material of an entry whose kind and hash are meant.
+/// Removes the material of an entry for which `is_meant` accepts kind and hash.
 async fn remove_where(
     db: &Db<'_>,
     issuer_id: &str,

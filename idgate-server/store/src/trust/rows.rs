@@ -1,4 +1,4 @@
-//! An entry from its rows, wherever they are stored.
+//! Assembles an entry from its rows, for either database.
 
 use idgate_core::crypto::PublicKey;
 use idgate_core::shell::Oid;
@@ -8,7 +8,7 @@ use super::super::types::StoreError;
 use super::x509::{self, KEY, MaterialRow, Materials, TrustList};
 use super::{TrustKey, TrustRecord, TrustedListRecord};
 
-/// A row of an entry.
+/// The row of an entry.
 pub(crate) struct EntryRow {
     pub(crate) issuer_id: String,
     pub(crate) iss: Option<String>,
@@ -27,7 +27,8 @@ pub(crate) struct EntryRow {
 }
 
 impl TrustRecord {
-    /// From the row of the entry, its material, oldest first, its lists and its trusted list.
+    /// Assembles an entry from its row, its material (oldest first), its lists and its trusted
+    /// list.
     pub(crate) fn assemble(
         entry: EntryRow,
         rows: &[MaterialRow],

@@ -1,4 +1,5 @@
-//! X.509 material of trust entries: roots, pinned signers, CRLs, and the lists behind roots.
+//! X.509 material of trust entries: roots, pinned signers, CRLs, and the lists that roots come
+//! from.
 
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
@@ -30,20 +31,20 @@ pub struct TrustCertificate<C> {
 /// A CRL of a trust entry.
 #[derive(Clone, Debug)]
 pub struct TrustCrl {
-    /// The CRL, when a root of the entry signed it; else why it is not used.
+    /// The CRL if a root of the entry signed it, otherwise the reason why it is not used.
     pub verified: Result<VerifiedCrl, String>,
-    /// Of its DER.
+    /// The hash of its DER.
     pub sha256: [u8; 32],
     /// When it was added.
     pub added_at: UnixMillis,
 }
 
-/// A CRL that an operator gives.
+/// A CRL given by an operator.
 #[derive(Clone, Debug)]
 pub struct NewCrl {
     /// Its DER.
     pub der: Vec<u8>,
-    /// Where it was read, for the operator.
+    /// The file that it was read from, for the operator.
     pub file: String,
 }
 
@@ -52,26 +53,26 @@ pub struct NewCrl {
 pub struct NewList {
     /// `MasterList` or `Vical`.
     pub origin: RootOrigin,
-    /// What was read.
+    /// The parsed list.
     pub list: ImportedList,
-    /// Of the file.
+    /// The hash of the file.
     pub sha256: [u8; 32],
 }
 
-/// What is known of an imported list.
+/// What is stored about an imported list.
 #[derive(Clone, Debug)]
 pub struct TrustList {
     /// `master_list` or `vical`.
     pub kind: String,
-    /// Of the file; `None`: it was imported before this was kept.
+    /// The hash of the file. `None`: it was imported by a version that did not store it.
     pub sha256: Option<Vec<u8>>,
     /// When it was signed or issued.
     pub issued_at: Option<UnixMillis>,
-    /// When a newer one is due.
+    /// When a newer list is due.
     pub next_update: Option<UnixMillis>,
     /// How many certificates it has.
     pub certificates: u64,
-    /// How many of them cannot be used.
+    /// How many of them are not usable.
     pub skipped: u64,
     /// Whether its roots serve test-mode sessions only.
     pub test_only: bool,
@@ -84,7 +85,7 @@ pub(crate) struct NewMaterial {
     pub(crate) kind: &'static str,
     pub(crate) der: Vec<u8>,
     pub(crate) kid: Option<String>,
-    /// A JSON array; `None`: any.
+    /// A JSON array. `None`: any.
     pub(crate) doc_types: Option<String>,
 }
 
@@ -101,7 +102,7 @@ impl NewMaterial {
 }
 
 impl TrustChange {
-    /// The material of it, in order, besides that of lists and CRLs.
+    /// The material in it, in order, apart from that of lists and CRLs.
     pub(crate) fn materials(&self) -> Vec<NewMaterial> {
         let keys = self.keys.iter().map(|(key, kid)| NewMaterial {
             kid: kid.clone(),
@@ -128,12 +129,12 @@ impl TrustChange {
 }
 
 impl NewList {
-    /// Its roots.
+    /// The roots in it.
     pub(crate) fn materials(&self) -> impl Iterator<Item = NewMaterial> {
         self.list.roots.iter().map(|root| NewMaterial::root(root, self.origin))
     }
 
-    /// What is kept of it.
+    /// The record to store for it.
     pub(crate) fn record(&self, test_only: bool, now: UnixMillis) -> TrustList {
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         let skipped = self.list.certificates.iter().filter(|listed| !is_usable(listed)).count();
@@ -149,9 +150,9 @@ impl NewList {
         }
     }
 
-    /// Refuses a list that is older than the `former` one of its kind (when that was issued, and
-    /// whether it is for tests), or that was not authenticated while that one was. A list for tests
-    /// never stands in the way of a real one.
+    /// Rejects a list that is older than the `former` one of its kind, and a test list in place of
+    /// a live one. `former`: when that list was issued, and whether it is a test list. A former
+    /// test list never blocks a live one.
     pub(crate) fn refuse_a_step_back(
         &self,
         issuer_id: &str,
@@ -159,7 +160,7 @@ impl NewList {
         test_only: bool,
     ) -> Result<(), StoreError> {
         let why = match former {
-            (_, false) if test_only => "would replace a live one by one for tests",
+            (_, false) if test_only => "is for tests and would replace a live one",
             (_, true) if !test_only => return Ok(()),
             (issued_at, _) if self.list.signed_at < issued_at => "is older than the one in force",
             _ => return Ok(()),
@@ -173,7 +174,7 @@ impl NewList {
 }
 
 impl TrustRecord {
-    /// These CRLs, each of which must be of a root of the entry, its list's included.
+    /// Checks these CRLs: each must be signed by a root of the entry, or of its list.
     pub(crate) fn checked_crls(&self, crls: &[NewCrl]) -> Result<Vec<NewMaterial>, StoreError> {
         let roots = self.issuers_of_crls();
         let check = |crl: &NewCrl| {
@@ -184,7 +185,7 @@ impl TrustRecord {
         crls.iter().map(check).collect()
     }
 
-    /// Takes the CRLs among `rows`, verified against its roots, the newest first.
+    /// Takes the CRLs among `rows`, verified against the entry's roots, newest first.
     pub(super) fn take_crls(&mut self, rows: &[MaterialRow]) {
         let mut stored = rows.iter().filter(|row| row.kind == CRL).peekable();
         if stored.peek().is_none() {

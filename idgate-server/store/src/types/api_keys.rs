@@ -9,80 +9,80 @@ use idgate_base::api_key::ApiKey;
 pub struct ApiKeyRecord {
     /// `key_…`
     pub id: String,
-    /// What the client calls it.
+    /// The client's name for it.
     pub name: Option<String>,
-    /// `None`: all.
+    /// `None`: all scopes.
     pub scopes: Option<Vec<String>>,
-    /// Whether it is stopped for good.
+    /// Whether it is permanently revoked.
     pub revoked: bool,
     /// Its mode.
     pub livemode: bool,
-    /// When it was made.
+    /// When it was created.
     pub created_at: UnixMillis,
-    /// From when on it is not good; `None`: never.
+    /// When it expires. `None`: never.
     pub expires_at: Option<UnixMillis>,
     /// The latest successful authentication.
     pub last_used_at: Option<UnixMillis>,
 }
 
-/// Part of a list.
+/// One page of a list.
 #[derive(Clone, Debug, Default)]
 pub struct ApiKeyPage {
     /// Newest first.
     pub keys: Vec<ApiKeyRecord>,
-    /// Where the next page begins; `None`: this was the last.
+    /// The cursor for the next page. `None`: this was the last.
     pub next_cursor: Option<String>,
 }
 
 /// A key to be stored.
 #[derive(Clone, Debug)]
 pub struct NewApiKey {
-    /// What the client will see of it.
+    /// The record that the client will see.
     pub record: ApiKeyRecord,
-    /// What is kept of its text.
+    /// The stored form of its value.
     pub value: KeyValue,
 }
 
-/// What became of a key that was to be made.
+/// The outcome of creating a key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum KeyMade {
     /// It is stored.
     Yes,
-    /// The caller's own key is not in force any more.
+    /// The caller's own key is no longer active.
     CallerGone,
-    /// It would live longer than the caller's own key.
+    /// It would expire later than the caller's own key.
     OutlivesCaller,
-    /// The client has as many live keys as it may.
+    /// The client has reached its limit of active keys.
     TooMany,
 }
 
-/// What became of a key that was to be stopped.
+/// The outcome of revoking a key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum KeyRevoked {
-    /// It is.
+    /// It is revoked.
     Yes,
-    /// This client has none of that id.
+    /// This client has no key with that id.
     NotFound,
-    /// The caller's own key is not in force any more.
+    /// The caller's own key is no longer active.
     CallerGone,
 }
 
-/// What became of a key that was to have another value.
+/// The outcome of rotating a key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum KeyRotated {
-    /// It has, and is this.
+    /// It has a new value; this is its record.
     Yes(ApiKeyRecord),
-    /// The client has no good key of that id.
+    /// The client has no active key with that id.
     NotFound,
-    /// The caller's own key is not in force any more.
+    /// The caller's own key is no longer active.
     CallerGone,
     /// It has scopes that the caller's own key lacks.
     BeyondScopes,
-    /// It lives longer than the caller's own key.
+    /// It expires later than the caller's own key.
     OutlivesCaller,
 }
 
-/// What is kept of a key's text.
+/// The stored form of a key's value.
 #[derive(Clone)]
 pub struct KeyValue {
     pub(crate) digest: [u8; 32],
@@ -90,7 +90,7 @@ pub struct KeyValue {
 }
 
 impl KeyValue {
-    /// Of this key.
+    /// The stored form of this key.
     pub fn of(key: &ApiKey) -> Self {
         Self { digest: key.digest(), hint: key.hint().to_owned() }
     }

@@ -1,18 +1,18 @@
-//! Where clients are notified.
+//! Webhook endpoints of clients.
 
 use std::fmt;
 
 use idgate_core::UnixMillis;
 use idgate_core::shell::webhook::SigningSecret;
 
-/// What came of a removal.
+/// The outcome of removing an endpoint.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Removed {
-    /// It is gone.
+    /// It was removed.
     Yes,
-    /// There is none.
+    /// The client has no endpoint.
     NoEndpoint,
-    /// The caller's key is not in force any more; nothing changed.
+    /// The caller's key is no longer active; nothing changed.
     KeyGone,
 }
 
@@ -25,22 +25,22 @@ pub struct EndpointRecord {
     pub url: String,
     /// When the client first had one.
     pub created_at: UnixMillis,
-    /// What operators think of its host.
+    /// The operators' verdict on its host.
     pub host_status: HostStatus,
-    /// Why, when it is rejected.
+    /// Why the host was rejected.
     pub host_review_note: Option<String>,
 }
 
-/// What a client wants its endpoint to be.
+/// The endpoint that a client requests.
 #[derive(Clone)]
 pub struct EndpointRequest {
-    /// A URL that may be notified.
+    /// A URL that notifications may be sent to.
     pub url: String,
     /// The host in it.
     pub host: String,
-    /// The secret that the client brings.
+    /// The secret that the client supplies.
     pub secret: Option<SigningSecret>,
-    /// A fresh one, for a client that brings none and has used the one it was provisioned with.
+    /// A new secret, for a client that supplies none and has used the one it was provisioned with.
     pub fresh: SigningSecret,
 }
 
@@ -53,16 +53,16 @@ impl fmt::Debug for EndpointRequest {
 /// The verdict on a host (specification 3).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum HostStatus {
-    /// Nobody has looked at it: deliveries are held.
+    /// Not reviewed yet: deliveries are held.
     Pending,
-    /// It is notified.
+    /// Notifications are sent to it.
     Approved,
-    /// It is not.
+    /// No notifications are sent to it.
     Rejected,
 }
 
 impl HostStatus {
-    /// Its name in the API.
+    /// The name in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "PENDING",
@@ -71,7 +71,7 @@ impl HostStatus {
         }
     }
 
-    /// From what is stored; what is not known is not approved.
+    /// Parses the stored verdict. An unknown one counts as not approved.
     pub(crate) fn of(stored: Option<&str>) -> Self {
         match stored {
             Some("APPROVED") => Self::Approved,

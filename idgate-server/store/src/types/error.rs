@@ -1,4 +1,4 @@
-//! Why a use case gave no answer.
+//! The errors of use cases.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use crate::seal::{NotSealed, Unsealable};
 /// A fault of the store.
 #[derive(Clone, Debug)]
 pub enum StoreError {
-    /// A queue is full, or this client's share of it: shed load.
+    /// A queue is full, or this client's share of it. The load is shed.
     Busy,
-    /// The disk is full: nothing but erasing goes on.
+    /// The disk is full: only erasing continues.
     Full,
-    /// The database cannot be written or read for now: another program locks it, there are no file
-    /// descriptors. The text is for the operator.
+    /// The database cannot be written or read at present, for example because another program locks
+    /// it or no file descriptors are left. The text is for the operator.
     Unavailable(String),
-    /// What is stored is not as it was; the text is for the operator.
+    /// Stored data was altered. The text is for the operator.
     Damaged(String),
     /// The database failed; the text is for the operator.
     Failed(String),
@@ -51,7 +51,7 @@ impl From<KeyUnusable> for StoreError {
     }
 }
 
-/// Why a page of a list cannot be given.
+/// Why a page of a list cannot be returned.
 #[derive(Debug)]
 pub enum PageError {
     /// The cursor was not made for this list and client, or is too old.

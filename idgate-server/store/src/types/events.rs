@@ -1,23 +1,23 @@
-//! The status events of a session. They are committed with the change that they tell of.
+//! The status events of a session. They are committed with the change that they describe.
 
 use idgate_core::UnixMillis;
 
 /// One committed change of a session's status.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StatusEvent {
-    /// Dense within the session, from 1.
+    /// Consecutive within the session, from 1.
     pub seq: u64,
     /// The status from here on.
     pub status: String,
-    /// Why, when it is FAILED or EXPIRED.
+    /// The reason, for FAILED or EXPIRED.
     pub reason: Option<String>,
-    /// What the wallet said, when that is the reason.
+    /// The error that the wallet sent, if that is the reason.
     pub wallet_error: Option<String>,
-    /// Since when.
+    /// When the change happened.
     pub occurred_at: UnixMillis,
 }
 
-/// Events of a session, read at one instant.
+/// Events of a session, read in one snapshot.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct EventPage {
     /// In order.

@@ -1,5 +1,5 @@
-//! What was answered under an `Idempotency-Key`: with the session, and gone with it; 24 hours at
-//! most.
+//! Answers under an `Idempotency-Key`: stored with the session, removed with it, and kept for 24
+//! hours at most.
 
 use zeroize::Zeroizing;
 
@@ -11,9 +11,9 @@ pub struct Once {
     pub key: [u8; 32],
     /// SHA-256 of the request's body.
     pub body: [u8; 32],
-    /// As it is sent.
+    /// The answer as it is sent.
     pub answer: Zeroizing<Vec<u8>>,
-    /// What is stored with the session.
+    /// The rows that are stored with the session.
     pub beside: Beside,
 }
 
@@ -22,16 +22,16 @@ pub struct Once {
 pub struct Answered {
     /// SHA-256 of the body that it answered.
     pub body: [u8; 32],
-    /// As it was sent.
+    /// The answer as it was sent.
     pub answer: Zeroizing<Vec<u8>>,
 }
 
-/// What became of a session that was asked for under a key.
+/// The outcome of creating a session under a key.
 #[derive(Clone)]
 pub enum MadeOnce {
-    /// It is stored, with its answer.
+    /// It is stored with its answer.
     Yes,
-    /// The client has as many open sessions as it may; nothing changed.
+    /// The client has reached its limit of open sessions; nothing changed.
     NoRoom,
     /// The key was used before.
     Earlier(Answered),

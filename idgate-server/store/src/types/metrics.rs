@@ -1,4 +1,4 @@
-//! What operators measure: sums by the hour, written with the sessions that they count.
+//! Metrics for operators: hourly sums, written with the sessions that they count.
 
 use std::collections::BTreeMap;
 
@@ -28,17 +28,17 @@ impl Outcomes {
     }
 }
 
-/// The live-mode sessions that settled in a window of hours.
+/// The live sessions that settled in a window of hours.
 #[derive(Clone, Debug, Default)]
 pub struct MetricsSummary {
     /// How they ended.
     pub outcomes: Outcomes,
-    /// Milliseconds from creation to the verdict; without expired ones.
+    /// Milliseconds from creation to the verdict, without expired sessions.
     pub latency: Sketch,
     /// Microseconds that verifications took.
     pub processing: Sketch,
-    /// A session once per type.
+    /// Each session counts once per type.
     pub by_credential_type: BTreeMap<String, Outcomes>,
-    /// Sessions by the reason that they ended for.
+    /// Sessions by the reason for their end.
     pub by_error_code: BTreeMap<String, u64>,
 }

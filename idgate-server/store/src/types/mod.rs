@@ -40,27 +40,27 @@ pub use self::sessions::{Beside, Committed, Made};
 use crate::gateway_key::{Certificates, GatewayKeys};
 use idgate_base::clock::Moment;
 
-/// The answer of a write: it resolves after the commit, never before.
+/// The result of a write. It resolves after the commit, never before.
 pub type Write<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// The answer of a read, which takes place on another thread. Dropped before its turn, nothing is
+/// The result of a read, which runs on another thread. If it is dropped before its turn, nothing is
 /// read.
 pub type Read<'a, T, E = StoreError> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
 
-/// The owner of a good API key.
+/// The owner of an active API key.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The tenant.
     pub client_id: TenantId,
     /// The key's public handle, for logs.
     pub key_id: String,
-    /// SHA-256 of the key that was shown: after a rotation another one is stored.
+    /// SHA-256 of the presented key. After a rotation the stored one differs.
     pub digest: [u8; 32],
     /// The mode of client and key.
     pub livemode: bool,
     /// `None`: all scopes.
     pub scopes: Option<Vec<String>>,
-    /// When the key was asked about: what was in force then, or since, serves the request.
+    /// When the key was looked up: the request is served by what was in force then, or since.
     pub since: Moment,
 }
 
@@ -71,24 +71,25 @@ impl Caller {
     }
 }
 
-/// The session that was looked up with a key; `None`: its owner has none of that id.
+/// The session that was looked up together with a key. `None`: its owner has no session with that
+/// id.
 pub type SessionFound = Result<Option<Session>, StoreError>;
 
-/// Trust, signing keys and certificates; each is the same `Arc` while nothing changed.
+/// Trust, signing keys and certificates. Each is the same `Arc` as long as nothing changes.
 #[derive(Clone, Debug)]
 pub struct InForce {
     /// The trusted issuers.
     pub trust: Arc<TrustSnapshot>,
     /// The keys that sign requests.
     pub gateway_keys: Arc<GatewayKeys>,
-    /// The certificates and keys that sign them where a certificate names the verifier.
+    /// The certificates, with keys that sign requests if a certificate identifies the verifier.
     pub certificates: Arc<Certificates>,
 }
 
-/// The rate of one session: `burst` requests at once, and as many again in `window_ms`.
+/// The rate limit of one session: `burst` requests immediately, and as many again in `window_ms`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SessionRate {
-    /// Rates of different names do not know each other.
+    /// Rates with different names are independent.
     pub name: &'static str,
     /// Not 0.
     pub burst: u64,

@@ -1,5 +1,5 @@
-//! Notifications that wait to be sent: written with the settlement of the session, leased for one
-//! attempt at a time, removed when delivered, dead letters when given up.
+//! Notifications that wait to be sent. They are written with the settlement of the session, leased
+//! for one attempt at a time, removed when delivered, and dead letters when given up.
 //!
 //! ```text
 //! settle ──> queued ──lease──> attempt ──> delivered: removed
@@ -20,9 +20,10 @@ use idgate_base::spans::Parent;
 pub struct Lane {
     /// The client.
     pub client_id: String,
-    /// Where they go.
+    /// The host that they go to.
     pub host: String,
-    /// Whether the first one waited for the review of its host: those go one by one, in order.
+    /// Whether the first one waited for a review of its host: those are sent one at a time, in
+    /// order.
     pub held: bool,
 }
 
@@ -31,7 +32,7 @@ pub struct Lane {
 pub struct Wanted {
     /// The client.
     pub client_id: String,
-    /// At most so many.
+    /// The maximum number.
     pub count: usize,
 }
 
@@ -40,47 +41,47 @@ pub struct Wanted {
 pub struct Leased {
     /// Its place in the outbox.
     pub seq: i64,
-    /// `whf_…`: the same for every attempt.
+    /// `whf_…`, the same for every attempt.
     pub id: String,
     /// The client.
     pub client_id: String,
-    /// What is signed and sent.
+    /// The signed body.
     pub body: String,
-    /// How often it failed.
+    /// How often delivery failed.
     pub attempts: u32,
-    /// Whether it is a dead letter that somebody retries.
+    /// Whether it is a dead letter that is retried on request.
     pub is_replay: bool,
-    /// When the lease ends; names it, too.
+    /// When the lease ends, which also identifies it.
     pub lease_until: UnixMillis,
-    /// Where to send it.
+    /// The destination.
     pub target: Arc<Target>,
-    /// The span that made its session, where that was recorded.
+    /// The span that created its session, if it was recorded.
     pub parent: Option<Parent>,
 }
 
-/// Where a client's notifications go, and what signs them.
+/// The destination of a client's notifications, and the secrets that sign them.
 #[derive(Debug)]
 pub struct Target {
     /// The endpoint.
     pub url: String,
     /// Its client's mode.
     pub livemode: bool,
-    /// In force.
+    /// The secret in force.
     pub secret: SigningSecret,
-    /// Replaced less than a day ago.
+    /// The previous secret, if it was replaced less than a day ago.
     pub previous: Option<SigningSecret>,
 }
 
-/// What an attempt came to.
+/// The result of an attempt.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum DeliveryResult {
-    /// The receiver has it.
+    /// The receiver accepted it.
     Delivered,
-    /// It failed; the text is of the fixed vocabulary.
+    /// It failed. The text is from a fixed vocabulary.
     Failed {
         /// Why.
         error: String,
-        /// When to try again; `None`: never. A retried dead letter is not tried again.
+        /// When to retry. `None`: never. A retried dead letter is not retried again.
         again_at: Option<UnixMillis>,
     },
 }
@@ -88,7 +89,7 @@ pub enum DeliveryResult {
 /// A notification that was given up.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DeadLetter {
-    /// `whf_…`; the `webhook-id` of its attempts, too.
+    /// `whf_…`, also the `webhook-id` of its attempts.
     pub id: String,
     /// The session that settled.
     pub session_id: String,
@@ -96,55 +97,55 @@ pub struct DeadLetter {
     pub client_id: String,
     /// The body, a JSON text.
     pub payload: String,
-    /// Of the fixed vocabulary.
+    /// From a fixed vocabulary.
     pub error_message: Option<String>,
-    /// How often it failed.
+    /// How often delivery failed.
     pub attempts: u32,
-    /// When it last did.
+    /// When it last failed.
     pub failed_at: UnixMillis,
 }
 
-/// Part of a list.
+/// One page of a list.
 #[derive(Clone, Debug, Default)]
 pub struct DeadLetterPage {
     /// Newest first.
     pub letters: Vec<DeadLetter>,
-    /// Where the next page begins; `None`: this was the last.
+    /// The cursor for the next page. `None`: this was the last.
     pub next_cursor: Option<String>,
 }
 
 /// A notification that waits to be sent.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Pending {
-    /// `whf_…`; the `webhook-id` of its attempts, too.
+    /// `whf_…`, also the `webhook-id` of its attempts.
     pub id: String,
     /// The session that settled.
     pub session_id: String,
-    /// How the session ended, as the body says it.
+    /// How the session ended, as in the body.
     pub status: String,
-    /// How often it failed.
+    /// How often delivery failed.
     pub attempts: u32,
-    /// When it is tried next; `None`: held until its host is reviewed. One that is being tried has
-    /// the time of the question.
+    /// When it is tried next. `None`: held until its host is reviewed. If an attempt is in
+    /// progress, this is the time of the query.
     pub next_attempt_at: Option<UnixMillis>,
 }
 
-/// Part of a list.
+/// One page of a list.
 #[derive(Clone, Debug, Default)]
 pub struct PendingPage {
     /// Newest first.
     pub notifications: Vec<Pending>,
-    /// Where the next page begins; `None`: this was the last.
+    /// The cursor for the next page. `None`: this was the last.
     pub next_cursor: Option<String>,
 }
 
-/// A retry that was asked for.
+/// A requested retry.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Replay {
     /// The dead letter.
     pub id: String,
     /// Its session.
     pub session_id: String,
-    /// Whether there will be an attempt: its host is approved.
+    /// Whether an attempt will follow, because its host is approved.
     pub is_sent: bool,
 }

@@ -1,14 +1,14 @@
-//! Pages for people: each belongs to one session and is known by the digest of its token.
+//! Pages for people. Each belongs to one session and is found by the digest of its token.
 
 use idgate_core::SessionId;
 use zeroize::Zeroizing;
 
-/// A page that is made with its session.
+/// A page that is created with its session.
 #[derive(Clone)]
 pub struct NewPage {
     /// SHA-256 of its token.
     pub digest: [u8; 32],
-    /// What its codes are made of; stored sealed.
+    /// The secret that its codes are derived from. Stored sealed.
     pub secret: Zeroizing<[u8; 32]>,
 }
 
@@ -17,34 +17,34 @@ pub struct NewPage {
 pub struct PageRecord {
     /// SHA-256 of its token.
     pub digest: [u8; 32],
-    /// Whose page it is.
+    /// The session that it belongs to.
     pub session_id: SessionId,
-    /// What its codes are made of.
+    /// The secret that its codes are derived from.
     pub secret: Zeroizing<Vec<u8>>,
-    /// SHA-256 of what the browser shows that took it.
+    /// SHA-256 of the cookie of the browser that has the page.
     pub browser: Option<[u8; 32]>,
-    /// The same of a phone's browser that took it over from that one.
+    /// The same for the phone's browser that took the page over.
     pub phone: Option<[u8; 32]>,
-    /// How often it went to a phone or came back.
+    /// How often it moved to a phone or back.
     pub moves: i64,
-    /// Whether anybody looked at it.
+    /// Whether it was opened.
     pub is_opened: bool,
-    /// What else is to be remembered of it, in the order in which it happened.
+    /// Notes on the page, in the order of their events.
     pub notes: Vec<String>,
 }
 
-/// How a client is shown to people.
+/// The name, logo and links that people see of a client.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Face {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Whether it has a logo.
     pub has_logo: bool,
     /// The colour of its buttons and links, `#rrggbb`.
     pub accent: Option<String>,
-    /// Where it says what it does with personal data.
+    /// Its privacy statement.
     pub privacy_url: Option<String>,
-    /// Where it helps people.
+    /// Its help page.
     pub help_url: Option<String>,
 }
 

@@ -1,18 +1,18 @@
-//! The instance keys that the stored values are sealed under.
+//! The instance keys that stored values are sealed with.
 
-/// How many values are under which key.
+/// How many values are sealed with which key.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Resealed {
-    /// Under the key that seals, when they were found.
+    /// With the key that seals, as found.
     pub current: u64,
-    /// Under another given key, when they were found.
+    /// With another given key, as found.
     pub others: u64,
-    /// Under none of those, or changed.
+    /// With none of the given keys, or damaged.
     pub unreadable: u64,
 }
 
 impl Resealed {
-    /// Counts what was found elsewhere, too.
+    /// Adds another count.
     pub(crate) fn add(&mut self, more: Self) {
         self.current = self.current.saturating_add(more.current);
         self.others = self.others.saturating_add(more.others);

@@ -1,14 +1,14 @@
-//! Results of use cases of sessions.
+//! Results of use cases on sessions.
 
 use super::NewPage;
 use idgate_base::spans::Parent;
 
-/// Whether a guarded write applied.
+/// Whether a guarded write was applied.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Committed {
     /// It is durable.
     Yes,
-    /// Another write came first, or the session is gone; nothing changed.
+    /// Another write was first, or the session is gone; nothing changed.
     LostRace,
 }
 
@@ -16,9 +16,9 @@ pub enum Committed {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[must_use = "without room nothing is stored"]
 pub enum Made {
-    /// It is.
+    /// It is stored.
     Yes,
-    /// The client has as many open sessions as it may; nothing changed.
+    /// The client has reached its limit of open sessions; nothing changed.
     NoRoom,
 }
 
@@ -27,6 +27,6 @@ pub enum Made {
 pub struct Beside {
     /// Its page.
     pub page: Option<NewPage>,
-    /// The span that makes it, where that is recorded.
+    /// The span that creates it, if it is recorded.
     pub parent: Option<Parent>,
 }

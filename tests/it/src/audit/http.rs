@@ -6,7 +6,7 @@ use super::*;
 use crate::tenant::members;
 
 #[test]
-fn every_change_is_an_entry_newest_first_and_says_no_more_than_it_may() {
+fn every_change_is_an_audit_entry_without_claims_or_secrets() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let [verified, refused, deleted] = three_sessions(&mut tenant);
@@ -57,7 +57,7 @@ fn every_change_is_an_entry_newest_first_and_says_no_more_than_it_may() {
 }
 
 #[test]
-fn pages_are_walked_by_cursor_while_entries_are_added() {
+fn audit_pages_stay_consistent_while_entries_are_added() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     three_sessions(&mut tenant);
@@ -98,7 +98,7 @@ fn a_bad_limit_or_cursor_is_400() {
 }
 
 #[test]
-fn path_method_key_and_scope_come_before_the_query() {
+fn path_method_key_and_scope_are_checked_before_the_query() {
     let gateway = Gateway::start();
     let narrow = gateway.installation.run_json(&[
         "client",
@@ -120,7 +120,7 @@ fn path_method_key_and_scope_come_before_the_query() {
 }
 
 #[test]
-fn a_client_sees_its_own_chain_and_mode_only() {
+fn a_client_reads_only_its_own_chain_and_mode() {
     let installation = Installation::new();
     let live = installation.create_client("live", false);
     let gateway = Gateway::start_on(installation);
@@ -132,7 +132,7 @@ fn a_client_sees_its_own_chain_and_mode_only() {
     assert_eq!(statuses, ["API_KEY_CREATED"]);
 }
 
-/// Whoever may read histories may not open sessions with what it reads.
+/// A key that may read the history must not be able to open sessions with it.
 #[test]
 fn an_entry_of_an_open_session_does_not_tell_its_id() {
     let gateway = Gateway::start();
@@ -155,7 +155,7 @@ fn an_entry_of_an_open_session_does_not_tell_its_id() {
 }
 
 #[test]
-fn an_entry_about_a_key_says_which_who_did_it_and_what_it_may() {
+fn an_entry_about_a_key_has_key_id_actor_and_scopes() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let own = tenant.audit("")["entries"][0]["key_id"].clone();

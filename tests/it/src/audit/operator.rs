@@ -22,7 +22,7 @@ fn copy_all(from: &Path, to: &Path) {
     }
 }
 
-/// Runs `audit verify` and gives exit code and classes.
+/// Runs `audit verify` and returns the exit code and the kinds of damage.
 fn verify(installation: &Installation, options: &[&str]) -> (i32, Vec<String>) {
     let output = installation.run(&[&["audit", "verify", "--json"], options].concat());
     let report = output.json();
@@ -33,13 +33,13 @@ fn verify(installation: &Installation, options: &[&str]) -> (i32, Vec<String>) {
 }
 
 #[test]
-fn an_intact_log_is_verified_beside_the_running_server_and_a_touched_one_is_3() {
+fn audit_verify_exits_0_for_an_intact_log_and_3_for_an_altered_one() {
     let gateway = Gateway::start();
     three_sessions(&mut gateway.tenant());
     let installation = &gateway.installation;
     let report = installation.run_json(&["audit", "verify", "--json"]);
     let want = json!({
-        // The client's chain, and the operator's: the issuer was added.
+        // The client's chain, and the operator's chain with the added issuer.
         "intact": true, "chains": 2, "entries": 8, "removed": 0, "checkpoints": 0, "findings": [],
     });
     assert_eq!(report, want);
@@ -58,7 +58,7 @@ fn an_intact_log_is_verified_beside_the_running_server_and_a_touched_one_is_3() 
 }
 
 #[test]
-fn a_chain_that_vanished_with_its_head_or_was_set_back_with_it_is_missed() {
+fn a_chain_removed_or_rolled_back_with_its_head_is_detected() {
     let installation = stopped_installation(Installation::new());
     let other = "(SELECT id FROM clients WHERE name = 'other')";
     change(
@@ -73,7 +73,7 @@ fn a_chain_that_vanished_with_its_head_or_was_set_back_with_it_is_missed() {
 }
 
 #[test]
-fn a_rollback_of_the_whole_directory_is_found_by_exported_checkpoints() {
+fn exported_checkpoints_reveal_a_rollback_of_the_whole_directory() {
     let outside = tempfile::tempdir().unwrap();
     let file = outside.path().join("checkpoints");
     let installation =
@@ -81,7 +81,7 @@ fn a_rollback_of_the_whole_directory_is_found_by_exported_checkpoints() {
     let installation = stopped_installation(installation);
     let backup = outside.path().join("backup");
     copy_all(&installation.data_dir(), &backup);
-    // More entries, signed with the export, as is the operator's chain, and written by the server.
+    // More entries, signed at the export like the operator's chain, and written by the server.
     let id =
         installation.run_json(&["client", "list", "--json"])["clients"][0]["client_id"].clone();
     assert_eq!(installation.run(&["client", "revoke", id.as_str().unwrap()]).code, 0);
@@ -96,7 +96,7 @@ fn a_rollback_of_the_whole_directory_is_found_by_exported_checkpoints() {
     fs::remove_dir_all(installation.data_dir()).unwrap();
     copy_all(&backup, &installation.data_dir());
     assert_eq!(verify(&installation, &[]), (3, vec!["tail_cut".into()]));
-    // Without the file the directory looks as it once was.
+    // Without the file the directory looks like an earlier state.
     fs::remove_file(&file).unwrap();
     assert_eq!(verify(&installation, &[]).0, 0);
     let missing = installation.run(&["audit", "verify", "--checkpoints", "nowhere"]);
@@ -109,7 +109,7 @@ fn a_rollback_of_the_whole_directory_is_found_by_an_export_as_it_was_printed() {
     let backup = outside.path().join("backup");
     let mut installation = stopped_installation(Installation::new());
     copy_all(&installation.data_dir(), &backup);
-    // Of one chain alone, wherever its checkpoint stands in the export.
+    // For a single chain, wherever its checkpoint is in the export.
     let id =
         installation.run_json(&["client", "list", "--json"])["clients"][0]["client_id"].clone();
     assert_eq!(installation.run(&["client", "revoke", id.as_str().unwrap()]).code, 0);
@@ -147,10 +147,10 @@ fn a_line_that_no_crash_has_cut_makes_a_checkpoint_file_unusable() {
     };
     for (content, warned) in [
         (format!("{one}\n{two}\n{three}\n"), None),
-        // A crash, and a crash after which the server went on.
+        // A crash, and a crash after which the server continued.
         (format!("{two}\n{three}\n{cut}"), Some("line 3")),
         (format!("{two}\n{cut}\n{one}\n{three}\n"), Some("line 2")),
-        // Another node has written it since, to its own file.
+        // Another node has written it since then, to its own file.
         (format!("{two}\n{cut}\n{three}\n"), Some("line 2")),
     ] {
         let output = verify(content);
@@ -177,7 +177,7 @@ fn a_line_that_no_crash_has_cut_makes_a_checkpoint_file_unusable() {
 }
 
 #[test]
-fn a_checkpoint_file_that_cannot_be_written_stops_the_start() {
+fn serve_does_not_start_with_an_unwritable_checkpoint_file() {
     let installation =
         Installation::new().with("IDGATE_AUDIT_CHECKPOINT_FILE", "/proc/none/checkpoints");
     let output = installation.run(&["serve"]);
@@ -217,9 +217,9 @@ fn an_export_has_every_entry_and_no_value_nonce_or_address() {
     assert_eq!(gateway.installation.run(&["audit", "export", "--client", "cli_none"]).code, 4);
 }
 
-/// What the operator changes for all clients stands in a chain that no client sees.
+/// The operator's changes for all clients are in a chain that no client sees.
 #[test]
-fn a_revoked_client_and_changed_trust_are_recorded() {
+fn revoking_a_client_and_changing_trust_are_audited() {
     let gateway = Gateway::start();
     let (installation, id) = (&gateway.installation, &gateway.client.client_id);
     let issuer = crate::tenant::sample_trust().issuer_id;
@@ -246,7 +246,7 @@ fn a_revoked_client_and_changed_trust_are_recorded() {
     assert_eq!(clients[0]["key_id"], clients[1]["key_id"]);
 }
 
-/// Entries from before the retention go, behind a signed record that the rest is verified from.
+/// Entries past the retention are removed, and a signed record allows verifying the rest.
 #[test]
 fn entries_older_than_the_retention_are_removed_behind_a_signed_record() {
     use idgate_store::OperatorStore;
@@ -275,13 +275,13 @@ fn entries_older_than_the_retention_are_removed_behind_a_signed_record() {
     let entries = page["entries"].as_array().unwrap();
     assert_eq!((entries.len(), &page["has_more"]), (2, &json!(false)));
     assert!(entries.iter().all(|entry| entry["chain_intact"] == true), "{page}");
-    // What is left goes on, and the independent verifier follows.
+    // The rest continues, and the independent verifier accepts it.
     installation.create_client("other", true);
     let export = installation.run(&["audit", "export"]).stdout;
     let export = installation.file("export.json", export);
     let (code, said) = super::python::verify(&export, &[]);
     assert_eq!(code, 0, "{said}");
-    // A record of another end, or none, is found.
+    // A record with another end, or none, is detected.
     let record = "UPDATE audit_removals SET signed = replace(signed, '\"count\":4', '\"count\":5')";
     change(&installation, record);
     assert_eq!(verify(&installation, &[]), (3, vec!["removal_mismatch".into()]));

@@ -1,4 +1,4 @@
-//! `examples/verify_audit.py`: who has only an export finds what was done to it.
+//! `examples/verify_audit.py` finds tampering in an export alone.
 
 use std::path::Path;
 use std::process::Command;
@@ -34,9 +34,9 @@ const TAMPERINGS: [Tampering; 15] = [
 ];
 
 #[test]
-fn the_independent_verifier_accepts_an_export_and_finds_each_change() {
+fn the_python_verifier_accepts_an_export_and_finds_each_change() {
     let installation = stopped_installation(Installation::new());
-    // Both chains interleave by name only: the first tampered entries are those of the longer one.
+    // The chains alternate by name only: the first tampered entries are those of the longer one.
     let output = installation.run(&["audit", "export"]);
     let mut export = output.json();
     let longer = |entry: &Value| entry["client_id"] != export["entries"][0]["client_id"];
@@ -59,7 +59,7 @@ fn the_independent_verifier_accepts_an_export_and_finds_each_change() {
         let (code, said) = verify(&file, &[]);
         assert_eq!(code, 3, "{name}: {said}");
     }
-    // A tail that was cut with its checkpoint is found by the one that was kept elsewhere.
+    // A tail that was cut with its checkpoint is found by a checkpoint kept elsewhere.
     let mut cut = export.clone();
     let last = entries(&mut cut).pop().unwrap();
     let of_last = |point: &Value| point["client_id"] != last["client_id"];
@@ -67,7 +67,7 @@ fn the_independent_verifier_accepts_an_export_and_finds_each_change() {
     let cut = installation.file("cut.json", cut.to_string());
     assert_eq!(verify(&cut, &[]).0, 0);
     assert_eq!(verify(&cut, &[kept.to_str().unwrap()]).0, 3);
-    // A log of another instance is good in itself, and not this one's.
+    // A log of another instance is valid by itself, but it is not this instance's.
     let mut other = Installation::new();
     other.set("IDGATE_INSTANCE_KEY", "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=");
     other.create_client("other", true);
@@ -78,7 +78,7 @@ fn the_independent_verifier_accepts_an_export_and_finds_each_change() {
 }
 
 #[test]
-fn the_independent_verifier_has_at_most_70_lines() {
+fn the_python_verifier_has_at_most_70_lines() {
     let text = std::fs::read_to_string(SCRIPT).unwrap();
     assert!(text.lines().count() <= 70);
 }

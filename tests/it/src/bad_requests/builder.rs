@@ -1,5 +1,5 @@
-//! Each row of the table that the builder of idgate-core can say has the same code and path there, when
-//! it is read as JSON, and when a session is made of it.
+//! Each row of the table that the request builder of idgate-core can express gives the same code
+//! and path there as in JSON and at the creation of a session.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,8 @@ use serde_json::{Map, Value};
 use super::table::table;
 use crate::tamper::Counted;
 
-/// The request of a row; `None`: it has a member, a type or a value that the builder has no words for.
+/// The request of a row. `None`: it has a member, a type or a value that the builder cannot
+/// express.
 fn built(body: &Value) -> Option<Request> {
     let mut members = body.as_object()?.clone();
     let credentials = members.remove("credentials")?;
@@ -72,7 +73,7 @@ fn texts(list: &Value) -> Option<Vec<&str>> {
     list.as_array()?.iter().map(Value::as_str).collect()
 }
 
-/// One that trusts the sample issuer.
+/// A verifier that trusts the sample issuer.
 fn verifier() -> Verifier {
     let jwk = samples::issue_sample(SAMPLE_NOW_MS).issuer_key.public_jwk().to_string();
     let mut issuer = TrustEntry::new(IssuerId::new(samples::ISSUER));
@@ -96,12 +97,12 @@ fn create(verifier: &Verifier, request: &Request) -> RequestError {
 }
 
 #[test]
-fn the_builder_gets_the_code_and_path_that_json_gets() {
+fn the_builder_and_json_give_the_same_code_and_path() {
     let verifier = verifier();
     let (mut walked, mut by_trust_alone) = (0, 0);
     for bad in table() {
         let Ok(body) = serde_json::from_slice::<Value>(&bad.body) else { continue };
-        // A reader of another library takes some texts that are refused as JSON.
+        // Another library's JSON reader accepts some texts that idgate rejects.
         let is_good_json = body.to_string().as_bytes() == bad.body;
         let Some(request) = built(&body).filter(|_| is_good_json) else { continue };
         walked += 1;
@@ -113,7 +114,7 @@ fn the_builder_gets_the_code_and_path_that_json_gets() {
                 assert_eq!(request.check().as_ref(), Err(&read), "{}", bad.title);
                 assert_eq!(made, read, "{}", bad.title);
             }
-            // Only trust finds it: then the body and the builder ask for the same.
+            // Only trust finds the fault, so the body and the builder must ask for the same.
             Ok(read) => {
                 by_trust_alone += 1;
                 assert_eq!(request.check(), Ok(()), "{}", bad.title);

@@ -1,17 +1,17 @@
-//! The table of bad creations, by the part of the request that is wrong.
+//! The table of bad creation requests, by the part of the request that is wrong.
 
 use idgate_testkit::samples::ISSUER;
 use serde_json::{Value, json};
 
 use crate::tenant::{credential, request_for};
 
-/// What is sent, and what the answer must be.
+/// A request and the expected answer.
 #[derive(Clone)]
 pub(super) struct Bad {
     pub(super) title: String,
     pub(super) body: Vec<u8>,
     pub(super) code: &'static str,
-    /// What the message must contain: the path of the field.
+    /// The text that the message must contain: the path of the field.
     pub(super) names: String,
 }
 
@@ -20,7 +20,7 @@ pub(super) fn table() -> Vec<Bad> {
     [syntax(), forms(), top_level(), credentials(), filters(), groups()].concat()
 }
 
-/// A good request with one member more at its root.
+/// A good request with one additional member at its root.
 pub(super) fn with(name: &str, value: impl Into<Value>) -> Value {
     let mut body = request_for(&["given_name"]);
     body[name] = value.into();
@@ -82,13 +82,13 @@ fn forms() -> Vec<Bad> {
         request("neither form", json!({}), "issuer_id"),
         request("only a ttl", json!({ "ttl_ms": 60_000 }), "credentials"),
         request("both forms", with("issuer_id", ISSUER), "issuer_id"),
-        unknown("format beside credentials", with("format", "vc+sd-jwt"), "format"),
+        unknown("format together with credentials", with("format", "vc+sd-jwt"), "format"),
         unknown(
-            "groups beside issuer_id",
+            "groups together with issuer_id",
             legacy("same_subject_groups", json!([])),
             "same_subject_groups",
         ),
-        unknown("claims beside issuer_id", legacy("claims", json!(["a"])), "claims"),
+        unknown("claims together with issuer_id", legacy("claims", json!(["a"])), "claims"),
         unknown("an unknown member of the legacy form", legacy("nonce", json!("n")), "nonce"),
         request("issuer_id a number", json!({ "issuer_id": 1 }), "issuer_id"),
         request("issuer_id null", json!({ "issuer_id": null }), "issuer_id"),
@@ -387,7 +387,7 @@ fn unknown(title: &str, body: Value, names: &str) -> Bad {
     coded("unknown_field", title, body, names)
 }
 
-/// A good request with one member of its credential set.
+/// A good request with one changed member of its credential.
 fn in_credential(name: &str, value: Value) -> Value {
     let mut body = request_for(&["given_name"]);
     body["credentials"][0][name] = value;

@@ -1,4 +1,5 @@
-//! `fuzz-seeds DIRECTORY`: writes the good inputs of every target where a fuzzer looks for them.
+//! `fuzz-seeds DIRECTORY`: writes the good inputs of every target to the place where a fuzzer looks
+//! for them.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

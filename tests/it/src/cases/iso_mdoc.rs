@@ -1,5 +1,5 @@
-//! ISO/IEC TS 18013-7 Annex C through the browser of a page: good answers, the table of mdoc, and what a
-//! wallet or a page can spoil around it.
+//! ISO/IEC TS 18013-7 Annex C through the browser of a page: good answers, the mdoc table, and
+//! changes to the envelope by a wallet or a page.
 
 // The table runs in tests only.
 #![allow(clippy::expect_used, clippy::indexing_slicing)]
@@ -47,7 +47,8 @@ fn good() -> Vec<Value> {
     each.collect()
 }
 
-/// Every row of the table of mdoc but those about its text in `vp_token`, which is none here.
+/// Every row of the mdoc table except those about its text in `vp_token`, which does not exist
+/// here.
 fn device_responses() -> Vec<Value> {
     rows().filter_map(device_response).collect()
 }
@@ -67,13 +68,14 @@ fn device_response(row: &mdoc_tamper::Row) -> Option<Value> {
     Some(page.record(&title, &mdoc::entries(&authority), &answer.to_string()))
 }
 
-/// The rows of `draft` that mean the same here, and those that do not.
+/// The rows of `draft` that mean the same here, and those of this protocol alone.
 fn rows() -> impl Iterator<Item = &'static mdoc_tamper::Row> {
     let is_own = |row: &mdoc_tamper::Row| OWN.iter().any(|own| own.title == row.title);
     mdoc_tamper::rows().filter(move |row| !is_own(row)).chain(OWN)
 }
 
-/// One response answers one request: nothing else has a place in it. It is counted as it is, not as text.
+/// One response answers one request, so nothing else fits in it. Its size is counted in bytes, not
+/// as text.
 const OWN: &[mdoc_tamper::Row] = &[
     mdoc_tamper::Row::refused("a document of another type behind it", "doc_type_mismatch", |s| {
         s.response = |response| beside(response, |documents, other| documents.push(other));
@@ -94,7 +96,7 @@ fn beside(response: &mut Cbor, put: fn(&mut Vec<Cbor>, Cbor)) {
     }
 }
 
-/// An answer with a change.
+/// An answer with one change.
 struct Row {
     title: &'static str,
     expected: Expected,
@@ -105,7 +107,7 @@ const fn row(title: &'static str, expected: Expected, answer: fn(&Desk) -> Value
     Row { title, expected, answer }
 }
 
-/// It does not open, and so settles nothing.
+/// It does not decrypt, so it settles nothing.
 const fn closed(title: &'static str, answer: fn(&Desk) -> Value) -> Row {
     row(title, Expected::Transport("decryption_failed"), answer)
 }
@@ -121,7 +123,7 @@ const ROWS: &[Row] = &[
         given["data"] = given["data"].to_string().into();
         given
     }),
-    row("members beside enc and cipherText", Expected::Verified, |desk| {
+    row("further members next to enc and cipherText", Expected::Verified, |desk| {
         desk.reshaped(|response| element(response, 1).set("x", 1))
     }),
     row(
@@ -181,7 +183,7 @@ const ROWS: &[Row] = &[
             }
         })
     }),
-    closed("enc beside the curve", |desk| {
+    closed("enc not on the curve", |desk| {
         desk.reshaped(|response| {
             if let Cbor::Bytes(point) = element(response, 1).at("enc") {
                 point[64] ^= 1;
@@ -231,7 +233,7 @@ fn element(response: &mut Cbor, at: usize) -> &mut Cbor {
 }
 
 impl Row {
-    /// The case, and what should come of it.
+    /// The case and its expected outcome.
     fn case(&self) -> (Value, Expected) {
         let desk = Desk::new();
         let title = format!("{PROTOCOL}, {}", self.title);
@@ -240,7 +242,7 @@ impl Row {
     }
 }
 
-/// A page of one of two origins, and who answers.
+/// A page on one of two origins, and the wallet that answers.
 struct Desk {
     people: People,
     page: Page,
@@ -258,12 +260,12 @@ impl Desk {
         self.page.iso_mdoc(origin)
     }
 
-    /// What the wallet answers a page from there.
+    /// The wallet's answer to a page on that origin.
     fn answer(&self, origin: &str) -> IsoMdocAnswer {
         self.people.wallet.answer_iso_mdoc(&self.request(origin)).expect("it fits")
     }
 
-    /// A good answer whose EncryptedResponse is changed.
+    /// A good answer with a changed EncryptedResponse.
     fn reshaped(&self, change: fn(&mut Cbor)) -> Value {
         let answer = self.answer(SHOP);
         let mut response = answer.encrypted(&answer.device_response().encode());
@@ -280,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn good_answers_are_verified_and_what_is_spoilt_gives_its_code() {
+    fn good_answers_are_verified_and_tampered_ones_give_their_code() {
         let expected = WAYS.iter().map(|_| Expected::Verified);
         let expected: Vec<_> = expected.chain(ROWS.iter().map(|row| row.expected)).collect();
         all_hold(&cases_of("iso_mdoc")[..expected.len()], expected);
@@ -290,7 +292,7 @@ mod tests {
         case["title"].as_str().unwrap_or_default()
     }
 
-    /// The rows that spoil the text in `vp_token`.
+    /// The rows that change the text in `vp_token`.
     const ABOUT_TEXT: [&str; 3] =
         ["padded base64url", "a line break in base64url", "an SD-JWT in place of the response"];
 

@@ -1,4 +1,4 @@
-//! mdoc: the tamper table in the inline profile, and good answers in the jar profile.
+//! mdoc: the tamper table in request mode inline, and good answers in request mode jar.
 
 // The table runs in tests only.
 #![allow(clippy::expect_used)]
@@ -27,7 +27,7 @@ use crate::tamper::scenario::NOW_MS;
 const BASE_URL: &str = "https://gateway.example";
 const NOW: UnixMillis = UnixMillis(NOW_MS);
 
-/// Every row of the table, and every way to prove a device in the jar profile.
+/// Every row of the table, and every kind of device proof in request mode jar.
 pub(super) fn all() -> Vec<Value> {
     let inline = rows().map(|row| inline(aws_lc_rs::PROVIDER, false, row));
     let proofs = [
@@ -134,7 +134,7 @@ mod tests {
     use super::super::cases_of;
     use super::*;
 
-    /// Asked twice: the second time the signer is known.
+    /// Verified twice: the second time the signer is remembered.
     #[test]
     fn every_row_gives_its_code_on_both_back_ends_in_both_modes() {
         let mut wrong = Vec::new();

@@ -1,5 +1,5 @@
-//! OpenID4VP 1.0 and HAIP: good answers in each way to ask, an answer to one of two offers, and every
-//! forgery of the sample wallet.
+//! OpenID4VP 1.0 and HAIP: good answers to each request form, an answer to one of two offers, and
+//! every forgery of the sample wallet.
 
 // The table runs in tests only.
 #![allow(clippy::expect_used)]
@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 use super::ways::{Asked, BY_REFERENCE, BY_VALUE, HAIP, OFFERED, Way};
 use crate::tamper::scenario::NOW_MS;
 
-/// Every way with each format and with both, and every forgery of an answer with both.
+/// Every request form with each format and with both, and every forgery of an answer with both.
 pub(super) fn all() -> Vec<Value> {
-    // The first of each format is committed: each is asked for another way.
+    // The first case of each format is committed, so each has another request form.
     let asked: [(&[&str], [Way; 4]); 3] = [
         (&["pid"], [BY_VALUE, BY_REFERENCE, HAIP, OFFERED]),
         (&["mdl"], [OFFERED, BY_VALUE, BY_REFERENCE, HAIP]),
@@ -54,7 +54,7 @@ pub(super) fn asking(ids: &[&str]) -> Value {
     json!({ "credentials": credentials, "redirect_uri": "https://shop.example/back" })
 }
 
-/// The issuers, as core and as JSON, and who holds their credentials.
+/// The issuers, as core and as JSON, and the holder of their credentials.
 pub(super) struct People {
     pub(super) wallet: Wallet,
     pub(super) trust: Value,

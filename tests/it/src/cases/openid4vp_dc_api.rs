@@ -1,5 +1,5 @@
-//! OpenID4VP 1.0 and HAIP through the browser of a page: good answers to each protocol, the tables of
-//! both formats, every forgery of the sample wallet, and what a page alone can bring back.
+//! OpenID4VP 1.0 and HAIP through the browser of a page: good answers for each protocol, the tables
+//! of both formats, every forgery of the sample wallet, and changes that only a page can make.
 
 // The table runs in tests only.
 #![allow(clippy::expect_used, clippy::indexing_slicing)]
@@ -38,7 +38,7 @@ fn made(way: Way, dc_api: DcApi) -> Made {
 
 /// Each protocol with each format and with both.
 fn good() -> Vec<Value> {
-    // The first of each format is committed: each is asked for another way.
+    // The first case of each format is committed, so each has another request form.
     let asked: [(&[&str], usize); 3] = [(PID, 0), (MDL, 1), (BOTH, 4)];
     let all = asked.into_iter().flat_map(|(asked, first)| {
         let mut ways = PROTOCOLS;
@@ -67,7 +67,7 @@ fn forgeries() -> Vec<Value> {
     forged.collect()
 }
 
-/// Every row of the table of SD-JWT VC that is about what is presented.
+/// Every row of the SD-JWT VC table about the presentation.
 fn sd_jwt_vc() -> Vec<Value> {
     dcql_tamper::presentation_rows().iter().map(sd_jwt_vc_row).collect()
 }
@@ -88,7 +88,7 @@ fn sd_jwt_vc_row(row: &DcqlRow) -> Value {
     page.record(&format!("browser, {}", row.title), &trust, &relayed(&answer))
 }
 
-/// Every row of the table of mdoc.
+/// Every row of the mdoc table.
 fn device_responses() -> Vec<Value> {
     v1_0::rows().map(device_response).collect()
 }
@@ -102,12 +102,12 @@ fn device_response(row: &mdoc_tamper::Row) -> Value {
     page.record(&title, &mdoc::entries(&authority), &relayed(&answer))
 }
 
-/// What the browser gives the page.
+/// The answer that the browser gives to the page.
 fn relayed(answer: &Answer) -> String {
     answer.credential(UNSIGNED.name()).to_string()
 }
 
-/// What is asked for, and an answer with a change.
+/// A request, and an answer with one change.
 struct Row {
     title: &'static str,
     asked: &'static [&'static str],
@@ -219,7 +219,7 @@ fn rows() -> Vec<Value> {
 }
 
 impl Row {
-    /// The case, and what should come of it.
+    /// The case and its expected outcome.
     fn case(&self) -> (Value, Expected) {
         let desk = Desk::new(self.asked);
         let case = desk.record(&format!("browser, {}", self.title), &(self.answer)(&desk));
@@ -227,7 +227,7 @@ impl Row {
     }
 }
 
-/// A page under HAIP, and who answers.
+/// A page under HAIP, and the wallet that answers.
 struct Desk {
     people: People,
     page: Page,
@@ -248,12 +248,12 @@ impl Desk {
         self.people.wallet.forge_1_0(request, forgery, NOW_MS).expect("fitting credentials")
     }
 
-    /// What the wallet answers a page from there.
+    /// The wallet's answer to a page on that origin.
     fn answer_from(&self, origin: &str) -> Answer {
         self.forged(&self.request(origin), Forgery::None)
     }
 
-    /// For this audience.
+    /// The wallet's answer for this audience.
     fn answer_for(&self, audience: &str) -> String {
         let mut request = self.request(SHOP);
         request.client_id = audience.into();
@@ -265,7 +265,7 @@ impl Desk {
         self.answer_from(SHOP).credential(UNSIGNED.name())
     }
 
-    /// The same but for one member; null: without it.
+    /// The same with one member changed. Null removes it.
     fn with(&self, member: &str, value: Value) -> String {
         let mut given = self.credential();
         if let Some(members) = given.as_object_mut() {
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn good_answers_are_verified_and_what_a_page_spoils_gives_its_code() {
+    fn good_answers_are_verified_and_those_altered_by_the_page_give_their_code() {
         let expected = [Expected::Verified; 3 * PROTOCOLS.len()].into_iter();
         let expected: Vec<_> = expected.chain(ROWS.iter().map(|row| row.expected)).collect();
         all_hold(&cases_of("openid4vp_dc_api")[..expected.len()], expected);

@@ -7,7 +7,7 @@ use super::ways::{Asked, BY_VALUE, HAIP};
 use crate::mdoc_tamper::{Authority, mdl, v1_0};
 use crate::tamper::scenario::NOW_MS;
 
-/// Every row in each way.
+/// Every row in each request form.
 pub(super) fn all() -> Vec<Value> {
     let ways = [BY_VALUE, HAIP].into_iter();
     ways.flat_map(|way| {

@@ -1,4 +1,4 @@
-//! A session whose request goes to the browser of a page, and what the page brings back.
+//! A session whose request goes to the browser of a page, and the answer that the page returns.
 
 // The table runs in tests only.
 #![allow(clippy::expect_used)]
@@ -18,23 +18,24 @@ use crate::tamper::Counted;
 use crate::tamper::Expected;
 use crate::tamper::scenario::NOW_MS;
 
-/// Where the page is from.
+/// The origin of the page.
 pub(super) const SHOP: &str = "https://shop.example";
-/// Where it may be from, too.
+/// Another allowed origin.
 pub(super) const OTHER: &str = "https://other.example";
 
-/// How a session for pages is made.
+/// How a session for pages is created.
 #[derive(Clone, Copy)]
 pub(super) struct Made {
     pub(super) way: Way,
     pub(super) dc_api: DcApi,
     pub(super) livemode: bool,
     pub(super) created_ms: u64,
-    /// Whether it also goes by ISO/IEC TS 18013-7 Annex C: where that is signed, to one origin.
+    /// Whether it also offers ISO/IEC TS 18013-7 Annex C. A signed request of that protocol is for
+    /// a single origin.
     pub(super) iso_mdoc: bool,
 }
 
-/// The session, and whose it is.
+/// The session, and the verifier that created it.
 pub(super) struct Page {
     verifier: Verifier,
     session: Session,
@@ -42,7 +43,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Asks for what is in the tenant's `body`, whoever trusts `entries`.
+    /// Creates a session from the tenant's `body` with trust in `entries`.
     pub(super) fn new(entries: &[TrustEntry], made: Made, mut body: Value) -> Self {
         let Made { way, dc_api, livemode, created_ms, iso_mdoc } = made;
         let is_signed = matches!(dc_api, DcApi::Signed | DcApi::Multisigned);
@@ -66,7 +67,7 @@ impl Page {
         Self { verifier, session, livemode }
     }
 
-    /// The request of that protocol as a wallet has it, which a page from `origin` passed on.
+    /// The request of that protocol as the wallet gets it from a page on `origin`.
     pub(super) fn passed_on(&self, protocol: DcApiProtocol, origin: &str) -> Request {
         let requests = self.verifier.dc_api_requests(&self.session, UnixMillis(NOW_MS));
         let requests = requests.expect("an open session");
@@ -76,7 +77,7 @@ impl Page {
         Request::of_browser(name, &data, origin).expect("a request of that form")
     }
 
-    /// The request of ISO/IEC TS 18013-7 Annex C, which a page from `origin` passed on.
+    /// The request of ISO/IEC TS 18013-7 Annex C from a page on `origin`.
     pub(super) fn iso_mdoc(&self, origin: &str) -> IsoMdocRequest {
         let requests = self.verifier.dc_api_requests(&self.session, UnixMillis(NOW_MS));
         let requests = requests.expect("an open session");
@@ -86,7 +87,7 @@ impl Page {
         IsoMdocRequest::read(&data, origin).expect("a request of that form")
     }
 
-    /// What went in and what comes out of this answer.
+    /// Records input and output for this answer.
     pub(super) fn record(&self, title: &str, trust: &Value, answer: &str) -> Value {
         json!({
             "title": title,
@@ -101,7 +102,7 @@ impl Page {
     }
 }
 
-/// Each case came to what its row expects.
+/// Checks that each case has the outcome that its row expects.
 #[cfg(test)]
 #[track_caller]
 pub(super) fn all_hold(cases: &[Value], expected: impl IntoIterator<Item = Expected>) {

@@ -1,4 +1,4 @@
-//! What a holder agrees to beside an SD-JWT VC (OpenID4VP 8.4, B.3.3): good hashes, and others.
+//! Transaction data for SD-JWT VCs (OpenID4VP 8.4, B.3.3): right hashes, and wrong ones.
 
 // The table runs in tests only.
 #![allow(clippy::expect_used)]
@@ -14,7 +14,8 @@ use serde_json::{Map, Value, json};
 use super::ways::{Asked, BY_VALUE, HAIP};
 use crate::tamper::scenario::NOW_MS;
 
-/// What is changed, what comes of it, and what the holder signs for the hashes of the request.
+/// The change, the expected outcome, and the members that the holder signs for the hashes of the
+/// request.
 type Row = (&'static str, &'static str, fn(&[String; 2]) -> Value);
 
 const ROWS: &[Row] = &[
@@ -76,7 +77,7 @@ fn issuer() -> (TrustEntry, Value) {
     (entry, json!([{ "issuer_id": ISSUER, "vct": [VCT], "jwks": [jwk] }]))
 }
 
-/// Erika's answer, with these members in her proof.
+/// Erika's answer with these members in her key binding JWT.
 fn answer(request: &Request, members: fn(&[String; 2]) -> Value) -> Answer {
     let sample = samples::issue_sample(NOW_MS);
     let presentation = Presentation::choosing(&sample.credential, |_| true);
@@ -88,7 +89,7 @@ fn answer(request: &Request, members: fn(&[String; 2]) -> Value) -> Answer {
     Answer::new(request, Map::from_iter([(String::from("pid"), json!([text]))]))
 }
 
-/// Of the texts of the request, as they came.
+/// The hashes of the transaction data in the request.
 fn hashes(request: &Request) -> [String; 2] {
     let texts = request.parameters.get("transaction_data").and_then(Value::as_array);
     let texts = texts.into_iter().flatten().filter_map(Value::as_str);

@@ -1,4 +1,4 @@
-//! What comes of an answer, as a case has it.
+//! The outcome of an answer, in the form of a case.
 
 use idgate_core::error::NotAnAnswer;
 use idgate_core::shell::OfferId;
@@ -11,7 +11,7 @@ use crate::tamper::{Counted, decide};
 
 const NOW: UnixMillis = UnixMillis(NOW_MS);
 
-/// Of one that a wallet posted to that offer.
+/// The outcome of an answer that a wallet posted to that offer.
 pub(super) fn of_posted(
     verifier: &Verifier,
     session: &Session,
@@ -28,14 +28,14 @@ pub(super) fn of_posted(
     })
 }
 
-/// Of one that a page got from its browser.
+/// The outcome of an answer that a page got from its browser.
 pub(super) fn of_relayed(verifier: &Verifier, session: &Session, answer: &str) -> Value {
     twice(|| {
         verifier.begin(session, Answer::dc_api(answer.as_bytes()), &mut Counted::default(), NOW)
     })
 }
 
-/// The second time its signer is known.
+/// The second time the signer is remembered.
 fn twice<'v>(begin: impl Fn() -> Result<Verification<'v>, NotAnAnswer>) -> Value {
     let verdict = judge(begin());
     assert_eq!(judge(begin()), verdict, "with a known signer");

@@ -1,4 +1,4 @@
-//! The ways in which OpenID4VP 1.0 and HAIP are asked for, and requests of each.
+//! The request forms of OpenID4VP 1.0 and HAIP, and requests of each.
 
 // The table runs in tests only.
 #![allow(clippy::expect_used)]
@@ -25,13 +25,13 @@ use crate::tamper::scenario::NOW_MS;
 const BASE_URL: &str = "https://gateway.example";
 const NOW: UnixMillis = UnixMillis(NOW_MS);
 
-/// A way to ask.
+/// A request form.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
     pub(super) name: &'static str,
     pub(super) profiles: &'static [Profile],
     pub(super) by_reference: bool,
-    /// Of the last of `profiles`, which is the one that is answered.
+    /// The prefix for the last of `profiles`, which is the one that is answered.
     pub(super) prefix: Prefix,
 }
 
@@ -49,11 +49,11 @@ pub(super) const BY_REFERENCE: Way = Way {
 };
 pub(super) const HAIP: Way =
     Way { name: "haip", profiles: &[Profile::Haip], by_reference: true, prefix: Prefix::X509Hash };
-/// The session's own offer is the draft's.
+/// The session's own offer is the draft one.
 pub(super) const OFFERED: Way =
-    Way { name: "haip beside draft", profiles: &[Profile::Draft, Profile::Haip], ..HAIP };
+    Way { name: "haip with draft", profiles: &[Profile::Draft, Profile::Haip], ..HAIP };
 
-/// One session that is asked for in a way, and whoever answers it.
+/// A session with one request form, and the wallet that answers it.
 pub(super) struct Asked {
     verifier: Verifier,
     session: Session,
@@ -61,7 +61,7 @@ pub(super) struct Asked {
     anchor: Vec<u8>,
 }
 
-/// The verifier's key and certificate, for tests that make requests under it.
+/// The verifier's key and certificate, for tests that create requests with it.
 #[cfg(test)]
 pub(super) fn certified() -> Value {
     let (key, chain, _) = certificate();
@@ -69,7 +69,8 @@ pub(super) fn certified() -> Value {
 }
 
 impl Asked {
-    /// Asks whoever trusts `entries`, in test mode; `body` is the tenant's, but for its profiles.
+    /// Creates a test-mode session with trust in `entries`. `body` is the tenant's, without its
+    /// profiles.
     pub(super) fn new(entries: &[TrustEntry], way: Way, mut body: Value) -> Self {
         let (verifier, anchor) = verifier(entries, way, DcApi::Off);
         if let Some(members) = body.as_object_mut() {
@@ -116,7 +117,7 @@ impl Asked {
             did_document: serde_json::from_str(&did_document()).ok(),
             now_ms: NOW_MS,
         };
-        // What a suite finds is the subject of other tests.
+        // Other tests are about the findings of a suite.
         let (request, _) = Request::read(
             &self.session.link(Scheme::OpenId4Vp, offer),
             fetched.as_ref(),
@@ -126,7 +127,7 @@ impl Asked {
         request
     }
 
-    /// What went in and what comes out of this answer to the last offer.
+    /// Records input and output for this answer to the last offer.
     pub(super) fn record(&self, title: &str, trust: &Value, body: &Body) -> Value {
         let offer = self.offer().id();
         json!({
@@ -147,7 +148,7 @@ impl Asked {
     }
 }
 
-/// One that asks that way, and what its certificate leads up to.
+/// A verifier for that request form, and the root of its certificate.
 pub(super) fn verifier(entries: &[TrustEntry], way: Way, dc_api: DcApi) -> (Verifier, Vec<u8>) {
     let (key, chain, anchor) = certificate();
     let key = es256(&key);
@@ -166,11 +167,11 @@ pub(super) fn verifier(entries: &[TrustEntry], way: Way, dc_api: DcApi) -> (Veri
     (builder.profile_options(profiles).build().expect("a good configuration"), anchor)
 }
 
-/// A key, a certificate for it, and the root of that.
+/// A key, its certificate, and the root.
 fn certificate() -> (SigningKey, Vec<u8>, Vec<u8>) {
     let root = Identity::iaca(Curve::P256, NOW_MS);
     let key = SigningKey::from_seed(Curve::P256, "a certified verifier");
-    // As EU access certificates have it: the organizationIdentifier.
+    // With an organizationIdentifier, like EU access certificates.
     let name = Name::new("UT", "Shop").with("2.5.4.97", 0x0c, "VATUT-123");
     let leaf = CertificateBuilder::document_signer(&root, name, &key, NOW_MS)
         .set(SUBJECT_ALT_NAME, false, dns_names(&["gateway.example"]))

@@ -1,5 +1,5 @@
-//! A certificate that ends while the gateway runs: nothing new is made with it, and what is open is
-//! served.
+//! A certificate that expires while the gateway runs: no new session uses it, and open ones are
+//! still served.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::tenant::{Created, Gateway};
 /// Long enough to be imported and used.
 const VALID_MS: u64 = 5_000;
 
-/// A certificate of a CA for the key of this request, which is over in a moment.
+/// A CA's certificate for this request that expires soon.
 fn short_lived(ca: &Ca, csr: &str) -> PathBuf {
     std::fs::write(ca.path("csr.pem"), csr).unwrap();
     ca.openssl("req -in csr.pem -noout -pubkey -out public.pem");
@@ -64,7 +64,7 @@ fn an_expired_certificate_makes_no_session_and_everything_says_so() {
     let refused = tenant.post_session(&wish());
     assert!(refused.message().contains("has expired"), "{refused:?}");
     refused.expect_error(400, "unsupported_profile");
-    // A profile that needs none goes on, and what is open is signed to its end.
+    // A profile that needs no certificate still works, and open sessions are signed to their end.
     let mut draft = wish();
     draft["profile"] = "draft".into();
     tenant.create(&draft);
@@ -82,12 +82,13 @@ fn an_expired_certificate_makes_no_session_and_everything_says_so() {
     assert!(seconds.parse::<i64>().unwrap() <= 0, "{seconds}");
     let listed = installation.run(&["keys", "list"]).stdout;
     assert!(listed.contains("expired at"), "{listed}");
-    // A renewal ends it.
+    // A renewal fixes it.
     certify(installation, &ca, 90, &[]);
     tenant.create(&wish());
 }
 
-/// Under a DID the others are signed all the same; readerAuth (ISO/IEC 18013-5 9.1.4) would not be.
+/// With a DID, the other requests are still signed. The expired certificate must not sign
+/// readerAuth (ISO/IEC 18013-5 9.1.4).
 #[test]
 fn an_expired_certificate_leaves_no_request_to_browsers_unsigned() {
     let settings = [("OID4VP_REQUEST_MODE", "jar"), ("IDGATE_DC_API", "signed")];
@@ -108,7 +109,7 @@ fn an_expired_certificate_leaves_no_request_to_browsers_unsigned() {
         let data = &requests.last().unwrap()["data"];
         IsoMdocRequest::read(data, "https://shop.example").unwrap().reader()
     };
-    // Who never had one does not sign; who has one does.
+    // A client without a certificate does not sign; a client with one does.
     assert!(reader_auth(&tenant.create(&body)).is_none());
     let asked = csr(installation, &[]);
     import(installation, &short_lived(&ca, asked["csr"].as_str().unwrap()), &[]);

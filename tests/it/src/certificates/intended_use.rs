@@ -1,4 +1,4 @@
-//! Several registration certificates of a client, each for a use that sessions name.
+//! Several registration certificates of a client, each for an intended use that sessions name.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{Ca, certify, certify_party, metrics};
 use crate::server::{Installation, Output};
 use crate::tenant::{Gateway, Tenant};
 
-/// The wish of a session for that use; `None`: it names none.
+/// A creation request for that intended use. `None`: it names none.
 fn wish_for(intended_use: Option<&str>) -> Value {
     let mut wish = wish();
     if let Some(name) = intended_use {
@@ -17,7 +17,7 @@ fn wish_for(intended_use: Option<&str>) -> Value {
     wish
 }
 
-/// The `verifier_info` of a new session for that use.
+/// The `verifier_info` of a new session for that intended use.
 #[track_caller]
 fn sent(tenant: &mut Tenant, intended_use: Option<&str>) -> Value {
     let created = tenant.create(&wish_for(intended_use));
@@ -57,7 +57,8 @@ fn a_session_carries_exactly_the_certificate_of_its_use_or_the_default() {
     assert_eq!(sent(&mut tenant, None), only(&first));
     assert_eq!(sent(&mut tenant, Some("default")), only(&first));
     assert_eq!(sent(&mut tenant, Some("age")), only(&age));
-    // Another default goes with sessions that name no use from the next request on.
+    // After a change of the default, sessions without an intended use get the new one from the next
+    // request on.
     let id = gateway.client.client_id.as_str();
     let more = ["--intended-use", "age", "--default"];
     assert_eq!(add(&gateway.installation, id, &age, &more).code, 0);
@@ -99,7 +100,7 @@ fn the_chosen_certificate_decides_what_is_too_much_and_whether_it_is_refused() {
     let named = |name: &str| lines.iter().filter(|line| line.contains(name)).count();
     let counts = (named("\"bank\""), named("\"age\""), named("\"default\""));
     assert_eq!(counts, (1, 0, 1), "{lines:?}");
-    // Doctor compares each session with the certificate of its use.
+    // `doctor` compares each session with the certificate of its intended use.
     let told = told(&gateway.installation);
     let about = |what: &str| told.iter().filter(|(_, said)| said.contains(what)).count();
     assert_eq!(about("asks for more"), 1, "{told:?}");
@@ -123,7 +124,7 @@ fn the_first_end_of_all_uses_is_told() {
 }
 
 #[test]
-fn the_list_has_the_default_first_and_it_goes_last() {
+fn the_default_registration_is_listed_first_and_removed_last() {
     let (gateway, mut tenant, [first, ..]) = registered();
     let (installation, id) = (&gateway.installation, gateway.client.client_id.as_str());
     let rows = list(installation, id);
@@ -174,7 +175,7 @@ fn a_name_has_1_to_64_characters_of_a_few_and_what_is_refused_changes_nothing() 
     assert_eq!(list(installation, id).len(), 4);
 }
 
-/// As a registrar issues it to a service of VATUT-123.
+/// A registration certificate for a service of VATUT-123.
 fn of_service(service: &str) -> String {
     jwt_with(&json!({ "sub": "VATUT-123", "srv_id": service, "credentials": [] }))
 }

@@ -14,7 +14,8 @@ use crate::tenant::{Created, Gateway, Tenant, now_ms};
 
 const SHOP: &str = "https://shop.example";
 
-/// A gateway that signs requests to browsers and knows the issuer of licences, and a wallet with one.
+/// A gateway that signs browser requests and trusts the issuer of licences, and a wallet with a
+/// licence.
 struct Desk {
     gateway: Gateway,
     tenant: Tenant,
@@ -67,7 +68,7 @@ fn passed_on(created: &Created) -> IsoMdocRequest {
     IsoMdocRequest::read(&last["data"], SHOP).unwrap()
 }
 
-/// The leaf of the chain that signed is the gateway's.
+/// Checks that the leaf of the signing chain is the gateway's.
 fn signed_by(chain: Option<Vec<idgate_testkit::openid4vp::Certificate>>, ca: &Ca) -> bool {
     let own = idgate_testkit::openid4vp::Certificate::read(&ca.leaf());
     chain.is_some_and(|chain| chain.first() == own.as_ref())

@@ -1,4 +1,4 @@
-//! Registration certificates: kept for a client, sent with its requests, compared with them.
+//! Registration certificates: stored for a client, sent with its requests, compared with them.
 
 use idgate_testkit::codec::{base64url, from_base64url};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::{Ca, certify, certify_party, metrics};
 use crate::server::{Installation, Output, eventually};
 use crate::tenant::{Gateway, Tenant, now_ms};
 
-/// As a registrar issues it; `exp` in seconds from now.
+/// A certificate issued by a registrar. `exp` is in seconds from now.
 pub(super) fn jwt(claims: &[&str], exp: i64) -> String {
     jwt_of(now_ms(), claims, exp)
 }
@@ -45,7 +45,7 @@ fn is_sent(tenant: &mut Tenant) -> bool {
     payload(&fetch(tenant, &created)).get("verifier_info").is_some()
 }
 
-/// What doctor says of registration certificates: status and message.
+/// The findings of `doctor` about registration certificates: status and message.
 pub(super) fn told(installation: &Installation) -> Vec<(String, String)> {
     let doctor: Value =
         serde_json::from_str(&installation.run(&["doctor", "--json"]).stdout).unwrap();
@@ -72,7 +72,7 @@ fn one_of_another_party_than_the_certificate_is_not_sent() {
     assert!(installation.log().contains("names another relying party"));
     let told = told(installation);
     assert!(told.iter().any(|(status, what)| status == "failed" && what.contains("VATUT-123")));
-    // What is added now is compared at once.
+    // A new certificate is compared immediately.
     assert_eq!(add(installation, id, &text, &["--strict"]).code, 1);
     let back = certify_party(installation, &ca, "VATUT-123", &[]);
     assert!(!back.stderr.contains("VATUT-123"), "{back:?}");
@@ -94,7 +94,7 @@ fn it_is_of_the_party_of_the_clients_certificate_or_else_of_the_gateways() {
     assert!(refused.code == 1 && refused.stderr.contains("another party"), "{refused:?}");
     certify_party(installation, &ca, "VATUT-123", &["--client", id]);
     assert_eq!(add(installation, id, &text, &[]).code, 0);
-    // The gateway's does not sign for this client.
+    // The gateway's certificate does not sign for this client.
     let gateways = certify_party(installation, &ca, "VATUT-2", &[]);
     assert!(!gateways.stderr.contains(id), "{gateways:?}");
     assert!(is_sent(&mut tenant));
@@ -212,7 +212,7 @@ fn who_asks_for_more_is_told_or_refused() {
 }
 
 #[test]
-fn what_is_not_a_registration_certificate_in_force_is_refused() {
+fn an_invalid_or_expired_registration_certificate_is_rejected_at_import() {
     let (gateway, _) = started("haip", &[]);
     let installation = &gateway.installation;
     let id = gateway.client.client_id.as_str();
@@ -234,7 +234,7 @@ fn what_is_not_a_registration_certificate_in_force_is_refused() {
 }
 
 #[test]
-fn a_request_by_value_carries_none_and_is_not_held_to_it() {
+fn a_by_value_request_has_no_registration_certificate_and_is_not_limited_by_it() {
     let settings = [("OID4VP_REQUEST_MODE", "inline"), ("IDGATE_CLIENT_ID", "x509_hash")];
     let ((gateway, mut tenant), ca) = (started("1.0", &settings), Ca::new());
     let installation = &gateway.installation;
@@ -254,7 +254,7 @@ fn a_request_by_value_carries_none_and_is_not_held_to_it() {
 }
 
 #[test]
-fn only_offers_under_the_hash_carry_it() {
+fn only_offers_with_x509_hash_carry_the_registration_certificate() {
     for (client_id, carried) in [("did", false), ("x509_san_dns", false), ("x509_hash", true)] {
         let settings = [
             ("OID4VP_REQUEST_MODE", "jar"),
@@ -274,8 +274,8 @@ fn only_offers_under_the_hash_carry_it() {
     }
 }
 
-/// What a page that asks through its browser passes on: each name that it is signed under, and whether a
-/// registration certificate goes with it.
+/// The requests that a page passes to its browser: each name under which they are signed, and
+/// whether a registration certificate is included.
 fn signed_for_pages(dc_api: &Value) -> Vec<(String, bool)> {
     let requests = dc_api["requests"].as_array().unwrap();
     let decoded = |part: &Value| -> Value {
@@ -302,7 +302,7 @@ fn asked_by_page() -> Value {
 }
 
 #[test]
-fn what_a_page_passes_on_under_the_hash_carries_it_and_is_held_to_it() {
+fn browser_requests_with_x509_hash_carry_the_registration_certificate() {
     for (mode, client_id, dc_api, carried) in [
         ("inline", "x509_hash", "signed", true),
         ("jar", "x509_hash", "signed", true),
@@ -336,7 +336,7 @@ fn what_a_page_passes_on_under_the_hash_carries_it_and_is_held_to_it() {
 }
 
 #[test]
-fn without_a_certificate_for_one_more_name_nothing_is_held_to_it() {
+fn requests_without_x509_hash_are_not_limited_by_the_registration_certificate() {
     let settings = [("IDGATE_CLIENT_ID", "did"), ("IDGATE_DC_API", "multisigned")];
     let (gateway, mut tenant) = started("1.0", &settings);
     let id = gateway.client.client_id.as_str();
@@ -348,7 +348,7 @@ fn without_a_certificate_for_one_more_name_nothing_is_held_to_it() {
 }
 
 #[test]
-fn what_the_gateways_own_page_would_ask_beyond_it_is_not_asked() {
+fn the_gateways_page_never_asks_beyond_the_registration_certificate() {
     let settings =
         [("IDGATE_CLIENT_ID", "x509_hash"), ("IDGATE_DC_API", "signed"), ("IDGATE_PAGE", "on")];
     let ((gateway, mut tenant), ca) = (started("1.0", &settings), Ca::new());

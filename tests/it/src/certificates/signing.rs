@@ -1,4 +1,5 @@
-//! Who signs which request: the certificate in force at the session's creation, to its end.
+//! Which key signs a request: that of the certificate in force when the session was created, until
+//! the session ends.
 
 use idgate_testkit::codec::from_base64url;
 use idgate_testkit::openid4vp::{Expected, Fetched, Format, Keys, Prefix, Request as ReadRequest};
@@ -56,7 +57,7 @@ fn hash_of(certified: &Value) -> String {
     format!("x509_hash:{}", certified["certificate"]["x509_hash"].as_str().unwrap())
 }
 
-/// A strict wallet finds nothing wrong with the request but http, which only loopback has.
+/// A strict wallet's only objection to the request is http, which is allowed on loopback only.
 #[track_caller]
 fn expect_sound(created: &Created, fetched: &Fetched, prefix: Prefix, haip: bool, ca: &Ca) {
     let expected = Expected {
@@ -130,7 +131,7 @@ fn x509_san_dns_goes_by_the_host_and_needs_it_in_the_certificate() {
         ("IDGATE_CLIENT_ID", "x509_san_dns"),
     ];
     let ((gateway, mut tenant), ca) = (started("1.0", &settings), Ca::new());
-    // One that was imported for x509_hash need not name a host.
+    // A certificate imported for x509_hash need not name a host.
     let by_hash = ["--client-id", "x509_hash", "--base-url", "https://other.example"];
     certify(&gateway.installation, &ca, 90, &by_hash);
     tenant.post_session(&wish()).expect_error(400, "unsupported_profile");

@@ -1,5 +1,5 @@
-//! As much of JSON Schema 2020-12 as the interface description uses; a keyword beyond that fails
-//! the test instead of passing unseen.
+//! The part of JSON Schema 2020-12 that the OpenAPI description uses. Any other keyword fails the
+//! test.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use idgate_core::UnixMillis;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-/// Checks `value` against a schema of `document`; the error says where and what.
+/// Checks `value` against a schema of `document`. The error says where and what.
 pub(super) fn check(document: &Value, schema: &Value, value: &Value) -> Result<(), String> {
     match schema {
         Value::Bool(true) => Ok(()),
@@ -40,7 +40,7 @@ impl Schema<'_> {
         })
     }
 
-    /// Keywords that say nothing about values of another type.
+    /// Keywords that do not apply to values of another type.
     fn check_by_type(&self, keyword: &str, rule: &Value, value: &Value) -> Result<(), String> {
         let number = || rule.as_f64().unwrap();
         let length = || usize::try_from(rule.as_u64().unwrap()).unwrap();
@@ -151,8 +151,8 @@ fn is_of_type(rule: &Value, value: &Value) -> bool {
 
 fn has_format(format: &str, text: &str) -> bool {
     match format {
-        // The description says it of every one: UTC, with milliseconds and `Z`. Generators know no
-        // pattern beside a format.
+        // The description says this about every one: UTC, with milliseconds and `Z`. Generators do
+        // not support a pattern together with a format.
         "date-time" => {
             text.len() == "2026-11-21T12:00:00.000Z".len()
                 && text.ends_with('Z')
@@ -167,7 +167,7 @@ fn has_format(format: &str, text: &str) -> bool {
 }
 
 #[test]
-fn each_keyword_refuses_what_it_should() {
+fn each_schema_keyword_rejects_invalid_values() {
     use serde_json::json;
     let document = json!({ "s": { "type": "string" } });
     for (schema, good, bad) in [

@@ -1,4 +1,5 @@
-//! Copies that something comes between: their end, another copy, a command, a gateway that starts.
+//! Interrupted copies: killed, replaced by another copy, or interfered with by a command or a
+//! starting gateway.
 
 use std::fs;
 
@@ -9,10 +10,10 @@ use crate::killed::run_killed;
 use crate::server::{Installation, eventually};
 use crate::stores;
 
-/// More statements than a copy has.
+/// More statements than a copy executes.
 const ENOUGH: u32 = 10_000;
 
-/// Has the database do something whenever `event`, by which a test is in the middle of a copy.
+/// Runs SQL in the database at `event`, so that the test acts in the middle of a copy.
 fn when(database: &str, event: &str, what: &str) {
     let sql = format!(
         "CREATE FUNCTION middle() RETURNS trigger LANGUAGE plpgsql AS \
@@ -41,7 +42,7 @@ fn a_copy_that_another_one_took_over_writes_nothing_more() {
     }
 }
 
-/// A statement takes longer than one of a gateway may, and a command comes between.
+/// A statement takes longer than the gateway's limit, and a command runs in between.
 #[test]
 fn no_command_changes_a_directory_before_its_copy_is_over() {
     let Some(cluster) = stores::cluster() else { return };
@@ -52,9 +53,9 @@ fn no_command_changes_a_directory_before_its_copy_is_over() {
     let beside = beside.with("IDGATE_DATA_DIR", &moving.from());
     let beside = beside.with("IDGATE_INSTANCE_KEY", stores::KEY);
     moving.enter(&database);
-    // Near the beginning and at the very end, when everything was compared.
+    // Near the beginning, and at the very end when everything was compared.
     for event in ["INSERT ON webhook_deliveries", "DELETE ON instance"] {
-        // Not by waiting for the lock, which has a limit of its own.
+        // Without waiting for the lock, which has its own timeout.
         let waits = "WHILE NOT pg_try_advisory_xact_lock(1) LOOP PERFORM pg_sleep(0.05); END LOOP";
         when(&database, event, waits);
         let mut holder = cluster.session(&database);
@@ -70,7 +71,7 @@ fn no_command_changes_a_directory_before_its_copy_is_over() {
             let late = beside.run(&["client", "create", "late"]);
             expect_refused(&late, 1, "database is locked");
             if event.starts_with("INSERT") {
-                // And one that is ended leaves the directory as it was.
+                // An aborted copy leaves the directory as it was.
                 cluster.run(&database, &format!("SELECT pg_terminate_backend(pid) {of_it}"));
             } else {
                 let long = "clock_timestamp() - query_start > interval '11 s'";
@@ -89,9 +90,9 @@ fn no_command_changes_a_directory_before_its_copy_is_over() {
     assert_eq!(afterwards.code, 0, "{afterwards:?}");
 }
 
-/// Who is just writing when a copy begins is waited for, and then the database is not empty any more.
+/// A copy waits for a transaction that is writing, and then finds that the database is not empty.
 #[test]
-fn a_copy_empties_nothing_that_is_just_written() {
+fn a_copy_does_not_truncate_rows_that_are_being_written() {
     let Some(cluster) = stores::cluster() else { return };
     let mut moving = Moving::new();
     let database = stores::migrated().unwrap();
@@ -109,7 +110,7 @@ fn a_copy_empties_nothing_that_is_just_written() {
 }
 
 #[test]
-fn a_gateway_that_starts_when_a_copy_begins_does_not_serve() {
+fn a_gateway_that_starts_during_a_copy_does_not_serve() {
     let Some(cluster) = stores::cluster() else { return };
     let database = stores::migrated().unwrap();
     when(
@@ -122,7 +123,7 @@ fn a_gateway_that_starts_when_a_copy_begins_does_not_serve() {
     assert_eq!(cluster.run(&database, "SELECT count(*) FROM nodes"), "0");
 }
 
-/// Every how many statements a copy is killed.
+/// After how many statements each copy is killed.
 fn stride() -> usize {
     if std::env::var_os("IDGATE_LONG").is_some() { 5 } else { 67 }
 }
@@ -153,7 +154,7 @@ fn a_copy_killed_at_any_statement_is_finished_by_the_next_and_served_by_nobody_b
         }
         let copied = moving.copy();
         if copied.stderr.contains("was copied into the database already") {
-            // It was killed behind its last change.
+            // It was killed after its last change.
             moving.expect_same(&listed);
             break;
         }
@@ -164,9 +165,9 @@ fn a_copy_killed_at_any_statement_is_finished_by_the_next_and_served_by_nobody_b
     moving.expect_moved();
 }
 
-/// As the end of a machine takes a process with it: at any time, not between statements.
+/// Like a crash of the machine: at any time, not only between statements.
 #[test]
-fn copies_killed_at_some_time_and_begun_anew_end_with_everything() {
+fn a_copy_killed_at_random_times_and_repeated_is_complete() {
     let Some(database) = stores::migrated() else { return };
     let mut moving = Moving::new();
     let listed = moving.listed();
@@ -176,7 +177,7 @@ fn copies_killed_at_some_time_and_begun_anew_end_with_everything() {
         let mut command = moving.installation.command(&["copy", "--from", &moving.from()]);
         let null = || fs::File::options().write(true).open("/dev/null").unwrap();
         let mut child = command.stdout(null()).stderr(null()).spawn().unwrap();
-        // reason: how far it comes does not matter; all that it has begun is finished below
+        // reason: its progress does not matter; the next copy finishes whatever it began
         std::thread::sleep(std::time::Duration::from_millis(random.below(most)));
         let _ = child.kill();
         child.wait().unwrap();
@@ -190,7 +191,7 @@ fn copies_killed_at_some_time_and_begun_anew_end_with_everything() {
 }
 
 #[test]
-fn a_copy_of_another_directory_is_not_finished_with_this_one() {
+fn an_unfinished_copy_cannot_be_finished_from_another_directory() {
     let Some(database) = stores::migrated() else { return };
     let (mut moving, mut other) = (Moving::new(), Moving::new());
     moving.enter(&database);

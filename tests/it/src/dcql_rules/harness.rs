@@ -77,7 +77,7 @@ impl Gateway {
         self.verifier.resolve(body.to_string().as_bytes(), Mode::Test, &profiles)
     }
 
-    /// A pending test-mode session and its request, with which nothing is wrong.
+    /// A pending test-mode session and its request, which passes a strict wallet.
     pub(super) fn open(&mut self, body: &Value, formats: &[Format]) -> (Session, Request) {
         let request = self.parse(body).unwrap();
         let (tenant, entropy) = (TenantId::new("cli_1"), &mut self.entropy);
@@ -133,7 +133,7 @@ impl Gateway {
         }
     }
 
-    /// Posts what is good; claims and verification details.
+    /// Posts a good answer. Returns claims and verification details.
     pub(super) fn verified(&mut self, session: &mut Session, answer: &Answer) -> (Value, Value) {
         let reply = self.post(session, answer).unwrap();
         assert!(matches!(reply, WalletReply::Accepted { .. }), "{:?}", session.reason_at(NOW));
@@ -142,7 +142,7 @@ impl Gateway {
         (json(result.claims_json()), json(result.details_json()))
     }
 
-    /// Posts what is evaluated and refused; the reason.
+    /// Posts an answer that is evaluated and rejected. Returns the reason.
     pub(super) fn refused(&mut self, session: &mut Session, answer: &Answer) -> String {
         assert_eq!(self.post(session, answer), Ok(WalletReply::Refused));
         session.reason_at(NOW).unwrap().as_str().into()

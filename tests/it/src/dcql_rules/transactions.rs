@@ -1,4 +1,4 @@
-//! The holder agrees to a transaction, or to another, or to none (OpenID4VP 8.4, B.3.3).
+//! The holder agrees to the transaction, to another one, or to none (OpenID4VP 8.4, B.3.3).
 
 use idgate_testkit::codec::{HashAlg, base64url};
 use idgate_testkit::openid4vp::{Answer, Format, Request};
@@ -13,18 +13,18 @@ fn payment(more: Value) -> Value {
     super::merged(base, more)
 }
 
-/// One SD-JWT VC whose id no query can have.
+/// A query for one SD-JWT VC, whose id no other query can have.
 fn asking(transaction_data: Value) -> Value {
     let named = pid(json!(["given_name"]), json!({"id": "p d"}));
     json!({"credentials": [named], "transaction_data": transaction_data})
 }
 
-/// Erika's answer with these members in her proof.
+/// Erika's answer with these members in her key binding JWT.
 fn answer(request: &Request, members: Value) -> Answer {
     answer_each(request, &[members])
 }
 
-/// The same with a presentation for each query, and a proof of its own in each.
+/// The same with a presentation and a separate key binding JWT for each query.
 fn answer_each(request: &Request, proofs: &[Value]) -> Answer {
     let ids = request.query.credentials.iter().map(|asked| asked.id.clone());
     let presented = ids.zip(proofs).map(|(id, members)| (id, json!([presented(request, members)])));
@@ -41,14 +41,14 @@ fn presented(request: &Request, members: &Value) -> String {
     present(&presentation, Some(&proof.sign()))
 }
 
-/// The texts of the request, each with its hash.
+/// The transaction data of the request, each with its hash.
 fn hashes(request: &Request, alg: HashAlg) -> Vec<String> {
     let texts = request.parameters["transaction_data"].as_array().unwrap().iter();
     texts.map(|text| base64url(&alg.hash(text.as_str().unwrap().as_bytes()))).collect()
 }
 
 #[test]
-fn the_result_shows_what_was_agreed_to() {
+fn the_result_shows_the_transaction_data_that_was_agreed_to() {
     let mut gateway = Gateway::new();
     let asked = json!([payment(json!({})), payment(json!({"amount": "7.50"}))]);
     let (mut session, request) = gateway.open(&asking(asked.clone()), &[Format::SdJwtVc]);
@@ -59,7 +59,7 @@ fn the_result_shows_what_was_agreed_to() {
 }
 
 #[test]
-fn nothing_that_was_not_asked_for_is_shown() {
+fn the_result_shows_no_transaction_data_that_was_not_requested() {
     let mut gateway = Gateway::new();
     let body = json!({"credentials": [pid(json!(["given_name"]), json!({}))]});
     let (mut session, request) = gateway.open(&body, &[Format::SdJwtVc]);
@@ -110,9 +110,9 @@ fn a_missing_wrong_or_further_hash_is_refused() {
 }
 
 #[test]
-fn a_credential_that_was_not_named_cannot_agree() {
+fn a_credential_not_named_in_transaction_data_cannot_agree() {
     let two = |named: Value| {
-        // One credential answers both, which it may where the claims differ.
+        // One credential answers both queries, which is allowed if the claims differ.
         let each = [("a", "given_name"), ("b", "family_name")]
             .map(|(id, claim)| pid(json!([claim]), json!({"id": id})));
         json!({"credentials": each, "transaction_data": [payment(json!({"credential_ids": named}))]})
@@ -120,10 +120,10 @@ fn a_credential_that_was_not_named_cannot_agree() {
     let formats = [Format::SdJwtVc, Format::SdJwtVc];
     for (named, in_a, in_b, good) in [
         (json!(["a"]), false, true, false),
-        // Hashes unasked for say nothing.
+        // Unrequested hashes are ignored.
         (json!(["a"]), true, true, true),
         (json!(["a"]), true, false, true),
-        // One of them signs, and one alone.
+        // Exactly one of them signs.
         (json!(["a", "b"]), false, true, true),
         (json!(["a", "b"]), true, true, false),
     ] {

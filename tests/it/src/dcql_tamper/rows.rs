@@ -6,8 +6,8 @@ use super::{Change, DcqlRow};
 use crate::jar_tamper::{self, JarScenario};
 use crate::tamper::{self, Expected};
 
-/// Rows of `draft` about what 1.0 does not have: `presentation_submission`, the names of clients without
-/// a prefix, requests for any type. What takes their place is in this table.
+/// Rows of `draft` that do not apply to 1.0: `presentation_submission`, client names without a
+/// prefix, requests for any type. This table has their counterparts.
 const OF_DRAFT_ALONE: [&str; 10] = [
     "a proof for the DID with a prefix",
     "any vct where the entry names none",
@@ -21,10 +21,10 @@ const OF_DRAFT_ALONE: [&str; 10] = [
     "encrypted with A128CBC-HS256",
 ];
 
-/// It cuts off `redirect_uri:` alone.
+/// It removes only `redirect_uri:`.
 const OF_REDIRECT_URI: &str = "KB aud without its prefix";
 
-/// The rows that change what is presented, whatever way it goes.
+/// The rows that change the presentation, however it is transported.
 pub fn presentation_rows() -> Vec<DcqlRow> {
     let mut rows: Vec<DcqlRow> = tamper::credential_rows().into_iter().map(of_made).collect();
     rows.retain(|row| !OF_DRAFT_ALONE.contains(&row.title) && row.title != OF_REDIRECT_URI);
@@ -78,10 +78,10 @@ fn maps() -> Vec<DcqlRow> {
             inside(s, |p| drop(p.insert("poa".into(), json!({ "iss": "x" }))));
         }),
         mismatch("no id", |s| inside(s, |p| ids(p).clear())),
-        mismatch("an id that nobody asked for", |s| {
+        mismatch("an id that was not requested", |s| {
             inside(s, |p| drop(ids(p).insert("other".into(), json!(["x"]))));
         }),
-        mismatch("only an id that nobody asked for", |s| {
+        mismatch("only an id that was not requested", |s| {
             inside(s, |p| *ids(p) = Map::from_iter([("other".into(), json!(["x"]))]));
         }),
         mismatch("the id in capitals", |s| {
@@ -149,12 +149,12 @@ fn ids(parameters: &mut Map<String, Value>) -> &mut Map<String, Value> {
     parameters.get_mut("vp_token").and_then(Value::as_object_mut).expect("vp_token is a map")
 }
 
-/// Changes what stands under its first id.
+/// Changes the value under its first id.
 fn first(parameters: &mut Map<String, Value>, change: impl FnMut(&mut Value)) {
     ids(parameters).values_mut().take(1).for_each(change);
 }
 
-/// Puts what is made of its first presentation in the place of the map.
+/// Replaces the map with a value made from its first presentation.
 fn token(parameters: &mut Map<String, Value>, make: impl FnOnce(Value) -> Value) {
     let first = ids(parameters).values().next().and_then(|list| list.get(0)).cloned();
     parameters.insert("vp_token".into(), make(first.unwrap_or_default()));

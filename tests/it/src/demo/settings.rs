@@ -1,4 +1,4 @@
-//! The demo with settings: where it stands, what it walks, and what it does not touch.
+//! The demo with settings: where it listens, what it runs, and what it does not touch.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -14,7 +14,7 @@ fn told(installation: &Installation, flags: &[&str]) -> Value {
 }
 
 #[test]
-fn the_profiles_that_are_listed_are_walked_in_their_order() {
+fn the_demo_walks_the_listed_profiles_in_order() {
     let installation = Installation::new();
     for (listed, profiles) in [
         ("1.0", &[["1.0", "jar"]][..]),
@@ -42,7 +42,7 @@ fn one_mode_that_is_chosen_is_that_of_every_profile_but_haip() {
 }
 
 #[test]
-fn what_is_left_to_choose_in_1_0_is_chosen_in_the_demo_too() {
+fn the_demo_accepts_every_option_of_profile_1_0() {
     let installation = Installation::new();
     let base_url = ["--base-url", "https://gateway.example", "--profiles", "1.0"];
     for (flags, client, encrypted) in [
@@ -71,7 +71,7 @@ fn the_demo_does_not_start_in_production_or_staging() {
 }
 
 #[test]
-fn a_gateway_that_asks_browsers_is_walked_as_any_other() {
+fn the_demo_works_with_browser_requests_enabled() {
     let installation = Installation::new();
     for flags in [&["--dc-api", "unsigned"][..], &["--dc-api", "signed", "--profiles", "1.0,draft"]]
     {
@@ -80,7 +80,7 @@ fn a_gateway_that_asks_browsers_is_walked_as_any_other() {
 }
 
 #[test]
-fn any_address_of_loopback_will_do() {
+fn the_demo_accepts_any_loopback_address() {
     for profiles in ["draft", "1.0"] {
         let flags = ["--listen", "127.0.0.5:0", "--profiles", profiles];
         assert_eq!(walks(&told(&Installation::new(), &flags)).len(), 2, "{profiles}");
@@ -101,7 +101,7 @@ fn the_settings_come_from_flags_environment_and_file() {
 }
 
 #[test]
-fn the_demo_serves_on_where_the_settings_say() {
+fn the_demo_keeps_serving_at_the_configured_address() {
     let free = free_address();
     let installation = Installation::new();
     let listen = free.to_string();
@@ -128,7 +128,7 @@ fn requests_name_the_base_url() {
 }
 
 #[test]
-fn a_data_directory_that_is_named_stays_and_serves_the_demo_again() {
+fn a_named_data_directory_is_kept_and_reused_by_the_demo() {
     let installation = Installation::new();
     let folder = installation.data_dir().with_file_name("demo");
     let flags = ["--data-dir", folder.to_str().unwrap()];
@@ -143,7 +143,7 @@ fn a_data_directory_that_is_named_stays_and_serves_the_demo_again() {
 }
 
 #[test]
-fn a_directory_with_clients_or_issuers_of_its_own_is_left_as_it_is() {
+fn the_demo_does_not_touch_a_directory_with_other_clients_or_issuers() {
     let with_client = Installation::new();
     with_client.create_client("shop", false);
     let with_issuer = Installation::new();
@@ -165,7 +165,7 @@ fn contents(installation: &Installation) -> [Value; 3] {
 }
 
 #[test]
-fn tls_in_process_is_refused_with_what_to_do_instead() {
+fn the_demo_refuses_tls_settings_and_names_the_alternative() {
     let installation = Installation::new();
     let pem = installation.file("gateway.pem", "a certificate\n");
     let pem = pem.to_str().unwrap();
@@ -175,9 +175,9 @@ fn tls_in_process_is_refused_with_what_to_do_instead() {
 }
 
 #[test]
-fn without_settings_the_system_chooses_the_ports() {
+fn the_demo_uses_free_ports_by_default() {
     let installation = Installation::new();
-    // reason: the port that `serve` has by default; taken by this test or by another program
+    // reason: the default port of `serve`, taken by this test or by another program
     let _taken = TcpListener::bind("127.0.0.1:8080");
     let mut command = installation.command(&["demo", "--once", "--json"]);
     let output = command.env_remove("IDGATE_LISTEN").output().unwrap();
@@ -186,7 +186,7 @@ fn without_settings_the_system_chooses_the_ports() {
 }
 
 #[test]
-fn entries_of_the_demo_do_not_get_among_the_checkpoints_of_a_gateway() {
+fn the_demo_does_not_write_to_a_gateways_checkpoint_file() {
     let kept = tempfile::TempDir::new().unwrap();
     let file = kept.path().join("checkpoints");
     let file = file.to_str().unwrap();
@@ -196,7 +196,7 @@ fn entries_of_the_demo_do_not_get_among_the_checkpoints_of_a_gateway() {
 }
 
 #[test]
-fn wrong_settings_are_refused_as_serve_refuses_them() {
+fn the_demo_rejects_invalid_settings_like_serve() {
     let installation = Installation::new();
     for flags in [
         &["--profiles", "2.0"][..],
@@ -221,7 +221,7 @@ fn wrong_settings_are_refused_as_serve_refuses_them() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_named() {
+fn the_demo_names_an_address_that_is_in_use() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = taken.local_addr().unwrap().to_string();
     let output = Installation::new().run(&["demo", "--once", "--listen", &listen]);
@@ -232,7 +232,7 @@ fn an_address_that_is_taken_is_named() {
 #[test]
 fn a_walk_that_cannot_go_on_ends_with_its_reason_and_code_1() {
     let flags = ["demo", "--once", "--client-id", "x509_san_dns"];
-    // A certificate names no host where the base URL has none.
+    // A certificate names no host if the base URL has none.
     let output = Installation::new().run(&flags);
     assert_eq!(output.code, 1, "{output:?}");
     assert!(output.stderr.contains("unsupported_profile"), "{output:?}");

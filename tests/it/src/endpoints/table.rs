@@ -1,5 +1,4 @@
-//! The endpoints, one row each. A new one is added here by whoever adds its route; without a row the
-//! tests fail.
+//! The endpoints, one row each. Add a row with each new route; without it the tests fail.
 
 use idgate_testkit::request::AuthorizationRequest;
 use serde_json::{Value, json};
@@ -12,20 +11,21 @@ use crate::tenant::{Created, Gateway, Tenant, request_for, sample_wallet};
 #[derive(Clone, Copy)]
 pub(crate) struct Endpoint {
     pub(crate) method: &'static str,
-    /// As the router has it: the name of an object is `{id}`.
+    /// The path in the router, where `{id}` is the name of an object.
     pub(crate) path: &'static str,
     pub(crate) access: Access,
-    /// What a request that passes every check of access is answered.
+    /// The answer to a request that passes every access check.
     pub(crate) ok: u16,
-    /// Makes what must be there, the object that `{id}` names or another, as its owner; gives its id.
+    /// Creates the required object, as its owner, and returns its id. It is the object in `{id}`,
+    /// or another one.
     pub(crate) object: Option<fn(&Gateway, &mut Tenant) -> String>,
-    /// A body that is fine.
+    /// A valid body.
     pub(crate) body: Option<fn() -> Value>,
-    /// What a request carries besides.
+    /// Further headers of a request.
     pub(crate) headers: &'static [(&'static str, &'static str)],
 }
 
-/// Who is let in.
+/// The required credential.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Access {
     /// An API key with this scope.
@@ -49,23 +49,23 @@ pub(crate) fn table() -> Vec<Endpoint> {
         tenant("GET", "/v1/sessions/{id}/report", "audit:read", 200).of(refused),
         tenant("GET", "/v1/sessions/{id}/events", "session:read", 200).of(declined),
         public("GET", "/v1/sessions/{id}/open", 302).of(session),
-        // Sessions of the request mode inline have no Request Object.
+        // Sessions in request mode inline have no Request Object.
         public("GET", "/v1/oid4vp/request/{id}", 404).of(session),
         public("POST", "/v1/oid4vp/request/{id}", 400).of(session),
         public("POST", "/v1/oid4vp/response/{id}", 400).of(session),
         public("GET", "/v/{id}", 200).of(page),
         public("POST", "/v/{id}/take", 303).of(page),
         public("POST", "/v/{id}/cancel", 200).of(page),
-        // No page showed that part, and no phone has the page.
+        // The page did not show that part, and no phone has the page.
         public("GET", "/v/{id}/on/{part}", 404).of(page),
         public("POST", "/v/{id}/on/{part}", 404).of(page),
         public("POST", "/v/{id}/back", 403).of(page),
         public("GET", "/v/{id}/state", 200).of(page),
-        // Nobody took it.
+        // No browser has taken the page.
         public("GET", "/v/{id}/dc-api", 403).of(page),
         public("POST", "/v/{id}/dc-api", 403).of(page).with(relayed),
         public("GET", "/v/{id}/open", 302).of(page),
-        // There is none.
+        // The client has no logo.
         public("GET", "/v/{id}/logo", 404).of(page),
         public("GET", "/v/{id}/theme.css", 404).of(page),
         public("GET", "/v/page.js", 200),
@@ -81,7 +81,7 @@ pub(crate) fn table() -> Vec<Endpoint> {
         tenant("GET", "/v1/webhook-endpoint", "api_keys:manage", 200).of(webhook_endpoint),
         tenant("PUT", "/v1/webhook-endpoint", "api_keys:manage", 200).with(endpoint_request),
         tenant("DELETE", "/v1/webhook-endpoint", "api_keys:manage", 204).of(webhook_endpoint),
-        // Nobody reviewed its host.
+        // Its host was not reviewed.
         tenant("POST", "/v1/webhook-endpoint/test", "api_keys:manage", 400).of(webhook_endpoint),
         tenant("GET", "/v1/webhooks/pending", "audit:read", 200),
         tenant("GET", "/v1/webhooks/failures", "audit:read", 200),
@@ -130,7 +130,7 @@ impl Endpoint {
         self
     }
 
-    /// With headers of its own.
+    /// With its own headers.
     const fn by(mut self, headers: &'static [(&'static str, &'static str)]) -> Self {
         self.headers = headers;
         self
@@ -141,12 +141,12 @@ impl Endpoint {
         self.path.contains("{id}")
     }
 
-    /// Whether its body is an answer of a wallet, which may be larger than what a tenant writes.
+    /// Whether its body is a wallet's answer, which may be larger than a tenant's body.
     pub(crate) fn takes_an_answer(&self) -> bool {
         self.path.ends_with("/dc-api")
     }
 
-    /// A request that is right in everything but who sends it.
+    /// A request without faults, apart from its credential.
     pub(crate) fn request(&self, id: &str) -> Request {
         let request = Request::new(self.method, self.path.replace("{id}", id));
         let request = self
@@ -187,14 +187,14 @@ fn session_for_browsers(_: &Gateway, tenant: &mut Tenant) -> String {
     tenant.create(&request).id
 }
 
-/// A session that is settled, so that its stream ends.
+/// A settled session, so that its stream ends.
 fn declined(_: &Gateway, tenant: &mut Tenant) -> String {
     let created = tenant.create(&session_request());
     decline(tenant, &created);
     created.id
 }
 
-/// A session whose answer was refused.
+/// A session whose answer was rejected.
 fn refused(_: &Gateway, tenant: &mut Tenant) -> String {
     let created = tenant.create(&session_request());
     let stale = sample_wallet().answer_uri(&created.uri, 0).unwrap();
@@ -239,7 +239,7 @@ fn webhook_endpoint(_: &Gateway, tenant: &mut Tenant) -> String {
     String::new()
 }
 
-/// What a host that the operator rejects is not told.
+/// A dead letter, because the operator rejects its host.
 fn failure(gateway: &Gateway, tenant: &mut Tenant) -> String {
     let host = "rejected.example";
     put_endpoint(tenant, &format!("https://{host}/"));

@@ -1,4 +1,4 @@
-//! Providers of proofs of age by the age list of the Commission, which is in XML.
+//! Proof-of-age providers from the Commission's age list, which is in XML.
 
 use idgate_testkit::samples;
 use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer};
@@ -9,7 +9,7 @@ use super::{AGE, answered, asked, proof};
 use crate::server::{Installation, Output};
 use crate::tenant::{Gateway, now_ms, sample_trust};
 
-/// `trust add eu-av --preset eu-av` with that list.
+/// Runs `trust add eu-av --preset eu-av` with that list.
 fn add(installation: &Installation, list: &str, signer: &[u8]) -> Output {
     let list = installation.file("age-list.xml", list);
     let signer = installation.file("age-list-signer.der", signer);
@@ -23,7 +23,7 @@ fn age_list(services: &[String]) -> XmlList {
 }
 
 #[test]
-fn a_proof_of_age_of_a_provider_of_the_age_list_is_verified_and_says_whose_it_is() {
+fn a_proof_of_age_from_a_listed_provider_is_verified_and_names_it() {
     let installation = Installation::new()
         .with("IDGATE_BASE_URL", "https://gateway.example")
         .with("IDGATE_PROFILES", "draft,1.0");
@@ -59,7 +59,7 @@ fn an_age_list_without_providers_is_taken_and_nothing_is_trusted_by_it() {
 }
 
 #[test]
-fn the_preset_of_the_proof_of_age_takes_the_age_list_alone() {
+fn the_proof_of_age_preset_accepts_only_the_age_list() {
     let installation = Installation::new();
     let signer = list_signer(now_ms());
     let pid = TrustedList::new(Kind::Pid, now_ms()).sign(&signer);

@@ -1,4 +1,4 @@
-//! The whole answer of a wallet with both formats, as the response endpoint takes it.
+//! A wallet's whole answer with both formats, as the response endpoint receives it.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::{NOW_MS, Parts};
 
 pub(super) const MDL_ISSUER: &str = "utopia";
 
-/// Whatever is still verified gives the tenant the same claims.
+/// Any answer that is still verified gives the tenant the same claims.
 pub(super) fn whole_response_target() -> Parts {
     let sample = issue_mdl(NOW_MS);
     let verifier = verifier(&sample);
@@ -60,13 +60,13 @@ pub(super) fn trust(sample: &SampleMdl) -> TrustSnapshot {
     TrustSnapshot::new(1, [people, road])
 }
 
-/// In test mode, which the sample licence needs.
+/// A test-mode session, which the sample licence needs.
 fn session(verifier: &Verifier) -> Session {
     let same = json!([["pid", "mdl"]]);
     session_of(verifier, &["given_name", "family_name"], &["family_name", "age_over_18"], same)
 }
 
-/// The same for other claims, of whoever they are.
+/// The same for other claims and holders.
 #[cfg(test)]
 fn asking(verifier: &Verifier, pid: &[&str], mdl: &[&str]) -> Session {
     session_of(verifier, pid, mdl, json!([]))
@@ -108,7 +108,7 @@ fn verified_claims(
     }
 }
 
-/// The same bytes on every run.
+/// Gives the same bytes in every run.
 #[derive(Default)]
 pub(super) struct Counted(u8);
 
@@ -138,19 +138,19 @@ impl Desk {
         Self { verifier, session }
     }
 
-    /// A good answer whose presentations have about so many bytes, half of them each.
+    /// A good answer whose two presentations have about this many bytes together.
     pub(super) fn answer(&self, bytes: usize) -> idgate_testkit::wallet::Answer {
         let uri = self.session.invitation().qr_code_url;
         large_wallet(bytes).answer_uri(&uri, NOW_MS).unwrap()
     }
 
-    /// What becomes of an answer: the claims, when it is verified.
+    /// The claims of an answer, if it is verified.
     pub(super) fn claims(&self, content_type: &str, body: &[u8]) -> Option<String> {
         verified_claims(&self.verifier, &self.session, content_type, body)
     }
 }
 
-/// A wallet whose presentations have about so many bytes together, half of them each, in a picture.
+/// A wallet whose two presentations have about this many bytes together, because of a picture.
 #[cfg(test)]
 pub(super) fn large_wallet(bytes: usize) -> Wallet {
     use idgate_testkit::codec::{HashAlg, base64url};

@@ -1,5 +1,4 @@
-//! What a page got from its browser, as its server relays it: an envelope, and in it an answer that is
-//! encrypted.
+//! A browser's answer as the page's server relays it: an envelope with an encrypted answer.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use serde_json::{Value, json};
 use super::answer::{Counted, MDL_ISSUER, trust};
 use super::{NOW_MS, Parts};
 
-/// Where the pages of a session may be from.
+/// The allowed origins of a session's pages.
 pub(super) const ORIGINS: [&str; 5] = [
     "https://shop.example",
     "https://shop.example:8443",
@@ -27,8 +26,8 @@ pub(super) const ORIGINS: [&str; 5] = [
     "https://app.shop.example",
 ];
 
-/// Whatever is still verified gives the tenant the same claims: of changes to the envelope, and to what
-/// is encrypted in it.
+/// Any answer that is still verified gives the tenant the same claims. Changed are the envelope and
+/// its encrypted content.
 pub(super) fn browser_answer_target() -> Parts {
     let page = Page::asking(&["given_name", "family_name"], &["family_name", "age_over_18"]);
     let holder = samples::holder_key(Curve::P256);
@@ -52,16 +51,16 @@ pub(super) fn browser_answer_target() -> Parts {
     (seeds.to_vec(), Box::new(check))
 }
 
-/// What its page passes on, and says that it got an answer to.
+/// The protocol of the page's request, which its answer names.
 pub(super) const PROTOCOL: &str = "openid4vp-v1-unsigned";
 
-/// What a page brings back that has this plaintext, encrypted as `answer` is.
+/// A page's answer with this plaintext, encrypted like `answer`.
 pub(super) fn sealed(answer: &Answer, plaintext: &[u8]) -> Vec<u8> {
     let jwe = answer.encryption.as_ref().unwrap().encrypt(plaintext).unwrap().join(".");
     json!({ "protocol": PROTOCOL, "data": { "response": jwe } }).to_string().into_bytes()
 }
 
-/// A session for the pages of a tenant.
+/// A session for a tenant's pages.
 #[derive(Clone)]
 pub(super) struct Page {
     verifier: Verifier,
@@ -69,8 +68,8 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Of a tenant that asks for these claims, in test mode, which the sample licence needs; for none of
-    /// a credential: not for that.
+    /// A test-mode session for these claims, which the sample licence needs. A credential without
+    /// claims is not requested.
     pub(super) fn asking(pid: &[&str], mdl: &[&str]) -> Self {
         let trust = Arc::new(trust(&issue_mdl(NOW_MS)));
         let mut options = ProfileOptions::new([Profile::V1_0]);
@@ -96,12 +95,12 @@ impl Page {
         Self { verifier, session: made.session }
     }
 
-    /// What its page passes on.
+    /// The requests that its page passes on.
     pub(super) fn requests(&self) -> DcApiRequests {
         self.verifier.dc_api_requests(&self.session, UnixMillis(NOW_MS)).unwrap()
     }
 
-    /// The first of it, as a page from there asks.
+    /// The first of them, for a page on that origin.
     pub(super) fn passed_on(&self, origin: &str) -> Request {
         let requests = self.requests();
         let (protocol, data) = requests.iter().next().unwrap();
@@ -109,7 +108,7 @@ impl Page {
         Request::of_browser(protocol, &serde_json::from_str(data).unwrap(), origin).unwrap()
     }
 
-    /// What becomes of an answer: the claims, when it is verified.
+    /// The claims of an answer, if it is verified.
     pub(super) fn claims(&self, body: &[u8]) -> Option<String> {
         let now = UnixMillis(NOW_MS);
         let mut verification = self

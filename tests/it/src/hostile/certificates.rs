@@ -19,7 +19,7 @@ use super::{NOW_MS, Parts};
 
 const NOW: UnixMillis = UnixMillis(NOW_MS);
 
-/// No other certificates than those that the root signed have a path.
+/// Only certificates that the root signed have a path.
 pub(super) fn x5chain_target() -> Parts {
     let root = root();
     let anchors = [anchor(&root)];
@@ -33,7 +33,7 @@ pub(super) fn x5chain_target() -> Parts {
     (seeds, Box::new(check))
 }
 
-/// No other list than the one that the root signed is taken.
+/// Only the CRL that the root signed is accepted.
 pub(super) fn crl_target() -> Parts {
     let root = root();
     let (this, next) = (compact_utc(NOW_MS - 1000), compact_utc(NOW_MS + 86_400_000));
@@ -46,8 +46,8 @@ pub(super) fn crl_target() -> Parts {
     (seeds, Box::new(move |der| assert!(der == good || !taken(der))))
 }
 
-/// Whatever is still taken brings the same roots. Without a signer's CA anything may come, but
-/// no panic.
+/// Any list that is still accepted has the same roots. Without a signer CA any result is allowed,
+/// except a panic.
 pub(super) fn master_list_target() -> Parts {
     let (ca, root) = (list_ca(), root());
     let list = MasterList::new(&[&root.der, &ca.der], NOW_MS - 1000);

@@ -1,8 +1,8 @@
-//! The cost of hostile bytes. For every parser the worst inputs that are known are made at a quarter,
-//! a half and the whole of the size that is taken. Of each it must hold: twice the bytes cost at most
-//! 2.3 times as much, and never more than three times what a good input of the same size costs. Costs
-//! are counted and never timed, so every machine under any load gives the same figures. The routes that
-//! need no key are judged in the same way by the server's own tests.
+//! The cost of hostile bytes. For every parser, the worst known inputs are built at a quarter, a
+//! half and all of the accepted size. Two rules must hold: doubling the bytes costs at most 2.3
+//! times as much, and an input costs at most three times as much as a good input of the same size.
+//! Costs are counted, not timed, so every machine gives the same figures under any load. The
+//! server's own tests check the routes without a key in the same way.
 //!
 //! A new parser is one more row: see [`Row`].
 
@@ -20,29 +20,29 @@ use idgate_testkit::costs::Costs;
 
 use self::count::count;
 
-/// Costs that differ by less are not told apart: a few calls and allocations more. It is half of what
-/// one signature costs.
+/// Smaller differences in cost are ignored: they are a few calls and allocations. It is half the
+/// cost of one signature.
 const NOISE: u64 = 30_000;
 
-/// So many bytes more or less are of no account: what stands around an input.
+/// Differences in size below this are ignored: they come from the bytes around an input.
 const SMALL: usize = 4 * 1024;
 
-/// Makes an input of about so many bytes.
+/// Builds an input of about this many bytes.
 type Generator = Box<dyn Fn(usize) -> Vec<u8>>;
 
-/// Has a parser read an input.
+/// Makes a parser read an input.
 type Reading = Box<dyn FnMut(&[u8])>;
 
 /// One parser.
 struct Row {
-    /// As in messages.
+    /// The name in messages.
     name: &'static str,
-    /// The largest size that it takes, or that says enough.
+    /// The largest size that the parser accepts, or one that is large enough for the test.
     full: usize,
     read: Reading,
     /// A good input.
     valid: Generator,
-    /// The worst ones.
+    /// The worst known inputs.
     worst: Vec<(&'static str, Generator)>,
 }
 
@@ -52,14 +52,14 @@ impl Row {
         Costs(inputs.iter().map(|input| count(|| read(input))).collect())
     }
 
-    /// The costs of its good inputs. They are read once before: what a first call makes for those that
-    /// follow is not counted.
+    /// The costs of its good inputs. They are read once before, so that one-time work of the first
+    /// call is not counted.
     fn baseline(&mut self, valid: &[Vec<u8>]) -> Costs {
         self.costs(valid);
         self.costs(valid)
     }
 
-    /// The faults of the row at these parts of its size.
+    /// The faults of the row at these fractions of its size.
     fn check(mut self, parts: &[usize]) -> Found {
         let made = |make: &Generator| -> Vec<_> {
             parts.iter().map(|part| make(self.full / part)).collect()
@@ -99,14 +99,14 @@ impl Found {
     }
 }
 
-/// A good input is one of the same size: what is shorter costs less, and says nothing.
+/// A good input must have the same size: shorter ones cost less and prove nothing.
 fn unfair(inputs: &[Vec<u8>], valid: &[Vec<u8>]) -> Option<String> {
     let mut pairs = inputs.iter().map(Vec::len).zip(valid.iter().map(Vec::len));
     let (bad, good) = pairs.find(|(bad, good)| bad * 9 / 10 > good + SMALL)?;
     Some(format!("it has {bad} bytes, and the good input has {good}"))
 }
 
-/// Checks every row by its number, on as many threads as there are processors: each counts its own work.
+/// Checks every row by its number, on one thread per processor. Each thread counts its own work.
 fn check_all(check: impl Fn(usize) -> Found + Sync) {
     let (next, all) = (AtomicUsize::new(0), Mutex::new(Found::default()));
     let work = || {
@@ -136,7 +136,7 @@ fn every_parser_is_linear_and_costs_at_most_three_times_a_good_input() {
 }
 
 #[test]
-fn a_row_that_is_counted_twice_gives_the_same_figures() {
+fn counting_a_row_twice_gives_the_same_figures() {
     for row in rows::TABLE {
         let Row { name, full, mut read, valid, worst } = row();
         let some = worst.iter().step_by(5).map(|(title, make)| (*title, make(full / 4)));
@@ -153,12 +153,12 @@ fn a_row_that_is_counted_twice_gives_the_same_figures() {
 /// A reader's loop that allocates nothing.
 fn steps(count: usize) {
     for _ in 0..count / 64 {
-        // Each white space is a step of the JSON reader.
+        // Each white-space character is a step of the JSON reader.
         assert!(json::Tape::default().parse(&[b' '; 64]).is_err());
     }
 }
 
-/// A reader's loop that allocates, and does nothing else.
+/// A loop that only allocates.
 fn allocations(count: usize) {
     for _ in 0..count / 32 {
         drop(std::hint::black_box(vec![0_u8; 16]));
@@ -166,7 +166,7 @@ fn allocations(count: usize) {
 }
 
 #[test]
-fn the_harness_finds_what_is_quadratic_and_what_is_dear() {
+fn the_harness_detects_quadratic_and_expensive_parsers() {
     fn row(read: Reading) -> Row {
         Row {
             name: "sample",

@@ -1,5 +1,5 @@
-//! What a page got from its browser by ISO/IEC TS 18013-7 Annex C: an envelope in JSON, one in CBOR, and
-//! a DeviceResponse that is encrypted by HPKE.
+//! A browser's answer by ISO/IEC TS 18013-7 Annex C: an envelope in JSON, one in CBOR, and a
+//! DeviceResponse encrypted with HPKE.
 
 use idgate_testkit::codec::base64url;
 use idgate_testkit::iso_mdoc::{IsoMdocAnswer, IsoMdocRequest, PROTOCOL};
@@ -11,8 +11,8 @@ use serde_json::json;
 use super::browser::{ORIGINS, Page};
 use super::{NOW_MS, Parts};
 
-/// Whatever is still verified gives the tenant the same claims: of changes to the body, to the encrypted
-/// response in it, and to what that holds.
+/// Any answer that is still verified gives the tenant the same claims. Changed are the body, the
+/// encrypted response in it, and its content.
 pub(super) fn iso_mdoc_answer_target() -> Parts {
     let page = Page::asking(&[], &["family_name", "age_over_18"]);
     let request = passed_on(&page, ORIGINS[4]);
@@ -33,20 +33,20 @@ pub(super) fn iso_mdoc_answer_target() -> Parts {
     (vec![body, encrypted, plaintext], Box::new(check))
 }
 
-/// What a page from there passes on.
+/// The request that a page on that origin passes on.
 pub(super) fn passed_on(page: &Page, origin: &str) -> IsoMdocRequest {
     let requests = page.requests();
     let (_, data) = requests.iter().find(|(protocol, _)| *protocol == PROTOCOL).unwrap();
     IsoMdocRequest::read(&serde_json::from_str(data).unwrap(), origin).unwrap()
 }
 
-/// What a page brings back that has this EncryptedResponse.
+/// A page's answer with this EncryptedResponse.
 pub(super) fn enveloped(response: &[u8]) -> Vec<u8> {
     let data = json!({ "response": base64url(response) });
     json!({ "protocol": PROTOCOL, "data": data }).to_string().into_bytes()
 }
 
-/// The same of what is encrypted as `answer` is.
+/// The same with this plaintext, encrypted like `answer`.
 pub(super) fn sealed(answer: &IsoMdocAnswer, plaintext: &[u8]) -> Vec<u8> {
     enveloped(&answer.encrypted(plaintext).encode())
 }

@@ -1,4 +1,4 @@
-//! A DeviceResponse as received, and a mobile security object that its issuer signed.
+//! A received DeviceResponse, and a mobile security object that its issuer signed.
 
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::shell::{
@@ -20,10 +20,10 @@ const REQUEST: MdocRequest<'static> = MdocRequest {
     nonce: "n-0S6_WzA2Mj",
     response_uri: "https://gateway.example/r",
 };
-/// What the sample says.
+/// The sample's claims.
 const SAID: &str = r#"{"family_name":"Mustermann","birth_date":"1984-01-26"}"#;
 
-/// Whatever is still verified says exactly what it said before: a changed version digit or an
+/// Any response that is still verified has the same claims as before: a changed version digit or an
 /// unknown member is not a forgery.
 pub(super) fn device_response_target() -> Parts {
     let sample = Sample::new();
@@ -33,7 +33,7 @@ pub(super) fn device_response_target() -> Parts {
     (vec![good], Box::new(check))
 }
 
-/// Signed anew after each change, so that the reader behind the signature is reached.
+/// Signed again after each change, so that the reader behind the signature is reached.
 pub(super) fn mso_target() -> Parts {
     let sample = Sample::new();
     let good = sample.issued.mso.encode();
@@ -45,7 +45,7 @@ pub(super) fn mso_target() -> Parts {
     (vec![good], Box::new(check))
 }
 
-/// A sample mdoc, and who verifies it.
+/// A sample mdoc, and its verifier.
 pub(super) struct Sample {
     trust: TrustEntry,
     pub(super) issued: IssuerSigned,
@@ -78,7 +78,7 @@ impl Sample {
         self.response_value(issued).encode()
     }
 
-    /// The same before it is encoded.
+    /// The same before encoding.
     pub(super) fn response_value(&self, issued: &IssuerSigned) -> Cbor {
         let MdocRequest { client_id, nonce, response_uri } = REQUEST;
         let transcript = openid4vp(client_id, nonce, None, response_uri);
@@ -99,7 +99,7 @@ impl Sample {
 
 #[cfg(test)]
 impl Sample {
-    /// With a portrait that gives the response about so many bytes.
+    /// With a portrait that gives the response about this many bytes.
     pub(super) fn of_size(bytes: usize) -> Self {
         use idgate_testkit::codec::HashAlg;
         use idgate_testkit::mdoc::Item;
@@ -124,7 +124,7 @@ impl Sample {
         self.response(&issued)
     }
 
-    /// A response with its document changed after issuer and device have signed.
+    /// A response whose document was changed after issuer and device signed.
     pub(super) fn shown(&self, change: impl FnOnce(&mut Cbor)) -> Vec<u8> {
         let mut response = self.response_value(&self.issued);
         if let Cbor::Array(documents) = response.at("documents")

@@ -15,13 +15,14 @@ use serde_json::Value;
 use super::{NOW_MS, Parts};
 
 const URI: &str = "https://status.example/1";
-/// Of the places in the sample lists, the one that is revoked.
+/// The only revoked index in the sample lists.
 const REVOKED: u64 = 5;
 
 /// The mdoc of this identifier is revoked.
 const REVOKED_IDENTIFIER: &[u8] = b"revoked mdoc";
 
-/// A revoked mdoc stays revoked. A payload that is signed after a change may say anything, but nothing panics.
+/// A revoked mdoc stays revoked. A payload that is signed after a change may have any content, but
+/// nothing panics.
 pub(super) fn identifier_list_target() -> Parts {
     let root = Identity::iaca(Curve::P256, NOW_MS);
     let signer = root.document_signer(Curve::P256, NOW_MS);
@@ -41,7 +42,7 @@ pub(super) fn identifier_list_target() -> Parts {
     assert!(seeds.first().is_some_and(|list| good(b"b", list) && !good(REVOKED_IDENTIFIER, list)));
     let check = move |bytes: &[u8]| {
         assert!(!good(REVOKED_IDENTIFIER, bytes));
-        // The claim by itself, in a token that is signed.
+        // The claim by itself, in a signed token.
         if bytes.first().is_some_and(|first| *first >> 5 == 5) {
             good(b"b", &nothing.clone().with(65530, bytes.to_vec()).sign(&signer.key));
         }
@@ -49,8 +50,8 @@ pub(super) fn identifier_list_target() -> Parts {
     (seeds, Box::new(check))
 }
 
-/// Who is revoked stays revoked. What is signed anew after a change may say anything, but no
-/// panic.
+/// A revoked credential stays revoked. A list that is signed after a change may have any content,
+/// but nothing panics.
 pub(super) fn status_list_target() -> Parts {
     let key = SigningKey::from_seed(Curve::P256, "issuer");
     let root = Identity::iaca(Curve::P256, NOW_MS);

@@ -1,4 +1,5 @@
-//! What the response endpoint takes in the jar profile, and what it refuses without a change.
+//! The answers that the response endpoint accepts in request mode jar, and those that it rejects
+//! without a change.
 
 use idgate_testkit::wallet::{Body, JarAnswer};
 use serde_json::{Map, Value, json};
@@ -7,7 +8,7 @@ use super::Desk;
 use crate::tenant::members;
 
 #[test]
-fn a_form_and_a_json_body_are_taken() {
+fn form_and_json_bodies_are_accepted() {
     let mut desk = Desk::jar();
     for encode in [Body::form, Body::json] {
         for repeat_state in [false, true] {
@@ -55,7 +56,7 @@ fn another_sessions_answer_another_keys_answer_and_a_replay_change_nothing() {
 }
 
 #[test]
-fn what_is_not_as_encrypted_answers_are_leaves_the_session_as_it_was() {
+fn an_answer_that_is_not_a_valid_jwe_leaves_the_session_unchanged() {
     let mut desk = Desk::jar();
     let created = desk.create();
     let jar = desk.fetch(&created);
@@ -75,7 +76,7 @@ fn what_is_not_as_encrypted_answers_are_leaves_the_session_as_it_was() {
         ("an inner state of another session", inner.form_body(), "state_mismatch"),
         ("no inner state", without.form_body(), "invalid_response"),
         ("a cut tag", cut, "decryption_failed"),
-        ("response beside vp_token", both, "invalid_response"),
+        ("response together with vp_token", both, "invalid_response"),
         ("an empty response", Body::form(&parameters(&[("response", "")])), "invalid_response"),
         ("no JWE", Body::form(&parameters(&[("response", "abc")])), "decryption_failed"),
     ] {
@@ -111,7 +112,7 @@ fn every_decryption_failure_has_one_message() {
 }
 
 #[test]
-fn a_wallets_error_ends_the_session_encrypted_or_not() {
+fn a_plain_or_encrypted_wallet_error_ends_the_session() {
     let mut desk = Desk::jar();
     for encrypted in [true, false] {
         let created = desk.create();
@@ -125,7 +126,7 @@ fn a_wallets_error_ends_the_session_encrypted_or_not() {
 }
 
 #[test]
-fn an_evaluated_and_refused_answer_ends_the_session_without_detail() {
+fn a_rejected_answer_ends_the_session_without_detail_to_the_wallet() {
     let mut desk = Desk::jar();
     let created = desk.create();
     let jar = desk.fetch(&created);

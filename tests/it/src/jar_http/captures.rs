@@ -1,4 +1,4 @@
-//! `idgate verify` on what was answered in the jar profile, with the key and `apu` of the answer.
+//! `idgate verify` on answers in request mode jar, with the key and `apu` of the answer.
 
 use idgate_testkit::samples;
 use idgate_testkit::wallet::Transcript;
@@ -29,7 +29,7 @@ fn verify(desk: &Desk, claims: &Value, presentation: &str, more: &[&str]) -> Out
 }
 
 #[test]
-fn a_captured_sd_jwt_vc_of_an_encrypted_answer_is_verified() {
+fn a_captured_encrypted_answer_with_an_sd_jwt_vc_is_verified() {
     let mut desk = Desk::jar();
     let created = desk.tenant.create(&name_request());
     let jar = desk.fetch(&created);
@@ -43,7 +43,7 @@ fn a_captured_sd_jwt_vc_of_an_encrypted_answer_is_verified() {
 }
 
 #[test]
-fn a_captured_mdoc_of_an_encrypted_answer_is_verified_with_the_key_or_apu() {
+fn a_captured_encrypted_answer_with_an_mdoc_is_verified_with_key_or_apu() {
     let mut desk = Desk::jar();
     let request = json!({ "credentials": [{ "format": "mso_mdoc",
         "issuer_id": samples::MDL_ISSUER, "claims": ["family_name"] }] });
@@ -62,7 +62,7 @@ fn a_captured_mdoc_of_an_encrypted_answer_is_verified_with_the_key_or_apu() {
         let output = verify(&desk, &jar.claims, presentation, &[&trusted[..], &captured].concat());
         assert_eq!(output.code, 0, "{output:?}");
         assert_eq!(output.json()["session_transcript"], name);
-        // Without them it is taken for an answer of the inline profile.
+        // Without them it is read as an answer in request mode inline.
         assert_eq!(verify(&desk, &jar.claims, presentation, &trusted).code, 3);
     }
 }

@@ -1,4 +1,4 @@
-//! Both documents publish the same public keys, nothing private, and what a rotation leaves behind.
+//! Both documents publish the same public keys and nothing private, also after a rotation.
 
 use idgate_testkit::jws;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn both_documents_publish_the_key_that_signs() {
 }
 
 #[test]
-fn an_inline_gateway_is_discoverable_too() {
+fn a_gateway_in_request_mode_inline_publishes_the_documents_too() {
     let gateway = Gateway::start();
     let mut http = gateway.http();
     assert_eq!(jwks(&mut http)["keys"].as_array().unwrap().len(), 1);
@@ -104,7 +104,7 @@ fn a_retired_key_signs_over_restarts_and_is_wiped_behind_its_last_session() {
     assert_eq!(retired(&desk)["signs_for_open_sessions"], true);
     let shown = desk.gateway.installation.run(&["keys", "list"]).stdout;
     assert!(shown.contains("signs for sessions that were made with it"), "{shown}");
-    // As if its last session were over.
+    // As if its last session had ended.
     let database = desk.gateway.installation.data_dir().join("idgate.db");
     let Gateway { server, installation, client } = desk.gateway;
     server.kill();
@@ -119,7 +119,7 @@ fn a_retired_key_signs_over_restarts_and_is_wiped_behind_its_last_session() {
 }
 
 #[test]
-fn the_key_survives_a_restart() {
+fn the_signing_key_survives_a_restart() {
     let mut desk = Desk::jar();
     let kids = |http: &mut Http| jwks(http)["keys"][0]["x"].clone();
     let before = kids(&mut desk.tenant.http);
@@ -130,7 +130,7 @@ fn the_key_survives_a_restart() {
 }
 
 #[test]
-fn the_keys_command_lists_what_is_published() {
+fn the_keys_command_lists_the_published_keys() {
     let installation = Installation::new();
     let absent = installation.run(&["keys", "list", "--json"]);
     assert_eq!(absent.code, 1, "{absent:?}");
@@ -146,7 +146,7 @@ fn the_keys_command_lists_what_is_published() {
 }
 
 #[test]
-fn a_did_web_needs_a_name_outside_development() {
+fn outside_development_a_did_web_needs_a_host_name() {
     let installation = Installation::new()
         .with("OID4VP_REQUEST_MODE", "jar")
         .with("IDGATE_ENVIRONMENT", "production");

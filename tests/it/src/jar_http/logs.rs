@@ -1,4 +1,4 @@
-//! Nothing that the jar profile protects reaches the log, whatever its level.
+//! Nothing that request mode jar protects is logged at any level.
 
 use idgate_testkit::wallet::Body;
 use serde_json::{Map, Value};

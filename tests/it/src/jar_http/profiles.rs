@@ -1,4 +1,4 @@
-//! Both profiles come to the same claims and the same verification_details, for both formats.
+//! Both request modes give the same claims and verification_details, for both formats.
 
 use idgate_testkit::jwe::Enc;
 use idgate_testkit::samples;
@@ -27,7 +27,7 @@ fn both_profiles_give_the_same_claims_and_details() {
         assert_eq!(details["request_mode"].take(), mode);
         assert!(details["verified_at"].take().is_string());
         for credential in details["credentials"].as_array_mut().unwrap() {
-            // The credentials of the two were issued at different moments.
+            // The two credentials were issued at different times.
             for date in ["valid_from", "valid_until", "trust_anchor_sha256"] {
                 assert!(credential[date].take().is_string(), "{credential}");
             }
@@ -46,7 +46,7 @@ fn both_profiles_give_the_same_claims_and_details() {
 }
 
 #[test]
-fn every_content_encryption_transcript_and_device_proof_is_taken() {
+fn every_content_encryption_transcript_and_device_proof_is_accepted() {
     let mut desk = Desk::jar();
     for enc in Enc::ALL {
         for (transcript, name) in

@@ -1,4 +1,4 @@
-//! Fetching the Request Object: when there is one, what is in it, and what a fetch changes.
+//! Fetching the Request Object: when it exists, its contents, and the change that a fetch causes.
 
 use std::sync::Barrier;
 use std::thread;
@@ -22,7 +22,7 @@ fn the_link_has_two_parameters_and_the_session_waits_for_a_wallet() {
     let host = base_url.strip_prefix("http://").unwrap().replace(':', "%3A");
     assert_eq!(link.client_id, format!("did:web:{host}"));
     assert_eq!(link.request_uri, format!("{base_url}{}", request_path(&created)));
-    // The DID's own escape is escaped once more.
+    // The DID's own escape is escaped again.
     assert!(created.uri.contains("client_id=did%3Aweb%3A127.0.0.1%253A"), "{}", created.uri);
     let query = created.uri.strip_prefix("openid4vp://").unwrap();
     for (key, scheme) in
@@ -34,7 +34,7 @@ fn the_link_has_two_parameters_and_the_session_waits_for_a_wallet() {
 }
 
 #[test]
-fn the_object_says_what_was_decided() {
+fn the_request_object_has_the_decided_members() {
     let mut desk = Desk::jar();
     let created = desk.create();
     let jar = desk.fetch(&created);
@@ -97,7 +97,7 @@ fn secrets(claims: &Value) -> [Value; 3] {
 }
 
 #[test]
-fn fetches_at_once_all_get_the_same_request() {
+fn concurrent_fetches_get_the_same_request() {
     let mut desk = Desk::jar();
     for _ in 0..20 {
         let created = desk.create();
@@ -166,7 +166,7 @@ fn a_wallets_nonce_is_copied_into_the_object() {
 }
 
 #[test]
-fn where_there_is_nothing_to_fetch_no_media_type_is_asked_for() {
+fn a_missing_request_is_404_whatever_the_content_type() {
     let mut desk = Desk::jar();
     let created = desk.create();
     let unknown = Request::post("/v1/oid4vp/request/00000000-0000-4000-8000-000000000000");
@@ -182,7 +182,7 @@ fn form_post(created: &Created, body: &str) -> Request {
 }
 
 #[test]
-fn where_there_is_nothing_to_fetch_the_answer_is_404() {
+fn settled_deleted_and_unknown_sessions_have_no_request() {
     let mut desk = Desk::jar();
     let [verified, failed, deleted] = [(); 3].map(|()| desk.create());
     let jar = desk.fetch(&verified);

@@ -1,5 +1,5 @@
-//! The private key of a session is sealed while the session is open, survives a crash, and is in no
-//! file soon after the session settled.
+//! The private key of a session is sealed while the session is open, survives a crash, and is
+//! erased from every file soon after the session settles.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,7 +16,7 @@ use crate::http::{Http, Request};
 use crate::server::{Installation, eventually};
 use crate::tenant::{Created, answer_request, now_ms};
 
-/// What `claims.db` has as the sealed key of a session.
+/// The sealed key of a session in `claims.db`.
 fn sealed_key(desk: &Desk, created: &Created) -> Option<Vec<u8>> {
     disk::open(&desk.gateway.installation.data_dir().join("claims.db"))
         .query_row("SELECT sealed FROM session_keys WHERE session_id = ?1", [&created.id], |row| {
@@ -57,7 +57,7 @@ fn a_sessions_key_leaves_every_file_when_the_session_settles() {
 }
 
 #[test]
-fn a_killed_server_forgets_no_open_session_and_keeps_no_settled_ones_key() {
+fn after_a_kill_open_sessions_keep_their_keys_and_settled_ones_have_none() {
     let mut desk = Desk::jar();
     let (open, settled) = (desk.create(), desk.create());
     let jar = desk.fetch(&open);
@@ -76,7 +76,7 @@ fn a_killed_server_forgets_no_open_session_and_keeps_no_settled_ones_key() {
 const ROUNDS: usize = 4;
 const CLIENTS: usize = 4;
 
-/// A session whose creation was acknowledged, and whether its answer was, too.
+/// A session whose creation was acknowledged, and whether its answer was as well.
 type Journal = Mutex<Vec<(Created, bool)>>;
 
 #[test]
@@ -101,8 +101,8 @@ fn killed_at_any_instant_open_sessions_have_their_keys_and_settled_ones_have_non
     }
 }
 
-/// Sessions from creation to answer on some connections; once there are `enough`, the server dies
-/// and comes back.
+/// Creates and answers sessions on several connections. After `enough` of them, the server is
+/// killed and restarted.
 fn load_until_killed(desk: Desk, journal: &Journal, enough: usize) -> Desk {
     let (address, wallet) = (desk.gateway.server.address, desk.wallet.clone());
     let api_key = desk.tenant.api_key.clone();

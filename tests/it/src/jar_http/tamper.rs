@@ -1,5 +1,5 @@
-//! The tamper table of the jar profile over HTTP: status, `error` and the session that each row
-//! leaves.
+//! The tamper table of request mode jar over HTTP: status, `error` and the resulting session of
+//! each row.
 
 use std::thread;
 

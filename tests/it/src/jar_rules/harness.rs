@@ -50,7 +50,7 @@ pub(super) fn wallet() -> Wallet {
     Wallet::new(sample.holder_key).with(sample.credential).with_mdoc(mdl.document)
 }
 
-/// What the tests ask for: `pid`, `mdl`, or both.
+/// A query for `pid`, `mdl`, or both.
 pub(super) fn asking(ids: &[&str]) -> Value {
     let credential = |id: &&str| match *id {
         "pid" => json!({"id": "pid", "format": "vc+sd-jwt", "issuer_id": samples::ISSUER,
@@ -104,14 +104,14 @@ impl Gateway {
         JarRequest::verify(&link, jwt.as_str(), &did_document(), CREATED.0).unwrap()
     }
 
-    /// A session in the jar profile and its request.
+    /// A session in request mode jar and its request.
     pub(super) fn open(&mut self, ids: &[&str]) -> (Session, JarRequest) {
         let mut session = self.create(&asking(ids));
         let request = self.fetch(&mut session);
         (session, request)
     }
 
-    /// Posts `body`; what the wallet is told, and the session afterwards.
+    /// Posts `body`. Returns the wallet's reply, and the session afterwards.
     pub(super) fn post(
         &mut self,
         session: &mut Session,
@@ -132,7 +132,7 @@ impl Gateway {
         }
     }
 
-    /// Posts `body` and reads what the tenant reads: claims and verification details.
+    /// Posts `body` and returns what the tenant reads: claims and verification details.
     pub(super) fn verified(&mut self, session: &mut Session, body: &Body) -> (Value, Value) {
         let reply = self.post(session, body).unwrap();
         assert!(matches!(reply, WalletReply::Accepted { .. }), "{:?}", session.reason_at(NOW));
@@ -141,7 +141,7 @@ impl Gateway {
         (json(result.claims_json()), json(result.details_json()))
     }
 
-    /// Posts `body`, which is evaluated and refused; the reason.
+    /// Posts `body`, which is evaluated and rejected. Returns the reason.
     pub(super) fn refused(&mut self, session: &mut Session, body: &Body) -> String {
         assert_eq!(self.post(session, body), Ok(WalletReply::Refused));
         session.reason_at(NOW).unwrap().as_str().into()

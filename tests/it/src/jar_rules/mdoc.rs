@@ -1,4 +1,5 @@
-//! mdoc in encrypted answers: two transcripts, signature or MAC, and the exact bytes that are bound.
+//! mdoc in encrypted answers: two transcripts, signature or MAC, and the exact bytes that they
+//! bind.
 
 use idgate_core::crypto::{Curve as CoreCurve, PublicKey, aws_lc_rs};
 use idgate_core::shell::Handover;
@@ -33,7 +34,7 @@ fn with_apu(mut answer: JarAnswer, apu: &[u8], apv: &[u8]) -> JarAnswer {
 }
 
 #[test]
-fn both_transcripts_and_both_proofs_are_good_and_named() {
+fn both_transcripts_and_both_proofs_are_accepted_and_named() {
     for (transcript, name) in
         [(Transcript::OpenId4Vp, "openid4vp-1.0"), (Transcript::Iso180137, "iso18013-7")]
     {
@@ -52,7 +53,7 @@ fn both_transcripts_and_both_proofs_are_good_and_named() {
     }
 }
 
-/// The product's transcripts are those that the sample wallet writes on a writer of its own.
+/// The product's transcripts equal those that the sample wallet builds with its own code.
 #[test]
 fn transcripts_are_byte_exact() {
     let (_, jar) = Gateway::jar().open(&["mdl"]);
@@ -80,7 +81,7 @@ fn transcripts_are_byte_exact() {
 }
 
 #[test]
-fn annex_b_binds_apu_and_needs_the_right_apv() {
+fn the_annex_b_transcript_binds_apu_and_needs_the_right_apv() {
     for (apu, apv, good) in [
         (NONCE.as_bytes(), None, true),
         (b"another nonce".as_slice(), None, false),
@@ -103,7 +104,7 @@ fn annex_b_binds_apu_and_needs_the_right_apv() {
 }
 
 #[test]
-fn annex_b_needs_apu_and_takes_an_answer_without_apv() {
+fn the_annex_b_transcript_needs_apu_but_not_apv() {
     for (absent, good) in [("apv", true), ("apu", false)] {
         let mut gateway = Gateway::jar();
         let (mut session, jar) = gateway.open(&["mdl"]);
@@ -135,7 +136,7 @@ fn the_transcript_of_openid4vp_needs_neither_apu_nor_apv() {
     assert_eq!(details["credentials"][0]["session_transcript"], "openid4vp-1.0");
 }
 
-/// Each value that a transcript binds, with another one in its place.
+/// Replaces each value that a transcript binds with another one.
 #[test]
 fn a_proof_for_another_request_is_refused() {
     type Change = (&'static str, fn(&mut JarRequest));
@@ -170,7 +171,7 @@ fn a_proof_for_another_request_is_refused() {
 }
 
 #[test]
-fn a_mac_is_made_for_the_session_key_and_no_other() {
+fn a_device_mac_is_bound_to_the_session_key() {
     let another = SigningKey::from_seed(Curve::P256, "another reader").public_sec1();
     for transcript in [Transcript::OpenId4Vp, Transcript::Iso180137] {
         let mut gateway = Gateway::jar();

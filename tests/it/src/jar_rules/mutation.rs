@@ -1,5 +1,5 @@
-//! A fixed number of random changes to a good encrypted answer: none of them panics, and only the JWE that was
-//! sealed is opened.
+//! A fixed number of random changes to a good encrypted answer: none of them causes a panic, and
+//! only the original JWE decrypts.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{ContentEncryption, Curve, EcdhPrivateKey, rustcrypto};
@@ -11,11 +11,11 @@ use idgate_testkit::keys::{Curve as KitCurve, SigningKey};
 use crate::mutation::Mutations;
 
 const PLAINTEXT: &[u8] = br#"{"vp_token":"a~b","presentation_submission":{},"state":"s"}"#;
-/// Changed JWEs of each content encryption.
+/// Changed JWEs for each content encryption.
 const TRIES: usize = 20_000;
 
 #[test]
-fn no_mutated_jwe_is_opened() {
+fn no_mutated_jwe_decrypts() {
     let recipient = SigningKey::from_seed(KitCurve::P256, "recipient");
     let scalar = recipient.private_jwk()["d"].as_str().and_then(from_base64url).unwrap();
     let key = EcdhPrivateKey::from_scalar(Curve::P256, &scalar).unwrap();

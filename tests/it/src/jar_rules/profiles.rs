@@ -1,5 +1,5 @@
-//! Both profiles side by side, and sessions of one profile under a verifier of the other: the
-//! stored profile decides.
+//! Both request modes, and sessions of one under a verifier in the other: the stored request mode
+//! decides.
 
 use idgate_core::error::{NotAnAnswer, NotFetched};
 use idgate_core::{Asked, ErrorCode, Session};
@@ -23,7 +23,7 @@ fn jar_result(ids: &[&str]) -> (Value, Value) {
     gateway.verified(&mut session, &answer.form_body())
 }
 
-/// The names of all members, however deep.
+/// The names of all members at every depth.
 fn shape(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -57,7 +57,7 @@ fn both_profiles_give_the_same_claims_and_the_same_details_but_the_mode() {
     }
 }
 
-/// As a restart with the other setting leaves it: the session comes from its snapshot.
+/// As after a restart with the other setting: the session is restored from its snapshot.
 fn stored(session: &Session) -> Session {
     Session::from_bytes(&session.to_bytes()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! What belongs to one session only: its key, its answer, its end.
+//! The binding to one session: its key, its answer, its end.
 
 use idgate_core::error::{NotAnAnswer, NotFetched};
 use idgate_core::verify::WalletReply;
@@ -22,8 +22,8 @@ fn an_answer_to_another_session_changes_nothing_in_either() {
     gateway.verified(&mut other, &answer.form_body());
 }
 
-/// Whoever knows both requests can encrypt the other's answer to this key: its state and its proof
-/// still name the other request.
+/// With both requests an attacker can encrypt the other session's answer to this key, but its state
+/// and its proof still name the other request.
 #[test]
 fn an_answer_to_another_session_encrypted_to_this_key_is_refused() {
     let mut gateway = Gateway::jar();
@@ -51,7 +51,7 @@ fn an_answer_encrypted_to_another_key_is_refused() {
 }
 
 #[test]
-fn a_replay_after_the_settlement_finds_a_closed_session_and_no_key() {
+fn a_replay_after_the_settlement_is_rejected_and_finds_no_key() {
     let mut gateway = Gateway::jar();
     let (mut session, jar) = gateway.open(&["pid"]);
     let answer = wallet().answer_jar(&jar, Transcript::OpenId4Vp, false, NOW.0).unwrap();
@@ -77,9 +77,9 @@ fn a_wallet_may_answer_before_the_fetch_is_committed() {
     gateway.verified(&mut session, &answer.form_body());
 }
 
-/// The session survives a restart between fetch and answer: everything that it needs is stored.
+/// The session survives a restart between fetch and answer, because everything it needs is stored.
 #[test]
-fn a_session_from_its_snapshot_takes_the_answer() {
+fn a_session_restored_from_its_snapshot_accepts_the_answer() {
     let mut gateway = Gateway::jar();
     let (session, jar) = gateway.open(&["mdl"]);
     let mut stored = Session::from_bytes(&session.to_bytes()).unwrap();
@@ -87,9 +87,10 @@ fn a_session_from_its_snapshot_takes_the_answer() {
     gateway.verified(&mut stored, &answer.form_body());
 }
 
-/// Nonce, state and the session's private key: in the snapshot until the end, and not afterwards.
+/// Nonce, state and the session's private key are in the snapshot until the end, and not
+/// afterwards.
 #[test]
-fn no_secret_is_in_the_snapshot_after_the_end() {
+fn a_settled_sessions_snapshot_has_no_secret() {
     let mut gateway = Gateway::jar();
     let holds = |session: &Session, secret: &str| {
         String::from_utf8(session.to_bytes().to_vec()).unwrap().contains(secret)

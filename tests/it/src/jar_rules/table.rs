@@ -1,4 +1,4 @@
-//! The tamper table of the jar profile, in-process.
+//! The tamper table of request mode jar, in-process.
 
 use std::collections::BTreeSet;
 
@@ -41,11 +41,11 @@ fn every_row_gives_its_code_with_every_enc() {
     assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What a wallet presents is judged the same, encrypted or not.
+/// A presentation is judged in the same way, encrypted or not.
 #[test]
 fn every_changed_presentation_gives_the_code_of_the_inline_profile() {
     let mut wrong = Vec::new();
-    // A DID has no such prefix: there is nothing to change.
+    // A DID has no such prefix, so there is nothing to change.
     let inline_only = "KB aud without its prefix";
     for row in presentation_rows().into_iter().filter(|row| row.title != inline_only) {
         let outcome = outcome_of(Base::Flat, Enc::A256Gcm, |scenario| {
@@ -87,6 +87,6 @@ fn every_row_changes_the_answer() {
     let good = made(|_| {});
     let same: Vec<&str> =
         rows().iter().filter(|row| made(row.change) == good).map(|row| row.title).collect();
-    // The base of this test itself.
+    // The answer that this test starts from.
     assert_eq!(same, ["encrypted with A256GCM"]);
 }

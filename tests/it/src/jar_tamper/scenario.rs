@@ -1,4 +1,4 @@
-//! A good encrypted answer as parameters and hooks, so that a row can change any one step.
+//! A good encrypted answer as parameters and hooks, so that a row can change any single step.
 
 use idgate_testkit::jwe::{Enc, Encryption};
 use idgate_testkit::request_object::JarRequest;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::tamper::{Base, Scenario};
 
-/// Changes to what one step made, before the next step takes it.
+/// Changes to the output of one step, before the next step uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct JarHooks {
     /// The plaintext's members.
@@ -20,7 +20,7 @@ pub struct JarHooks {
     pub parts: fn(&mut [String; 5]),
     /// The JWE.
     pub jwe: fn(&mut String),
-    /// The parameters of the answer; the second argument is the plaintext's members.
+    /// The parameters of the answer. The second argument has the members of the plaintext.
     pub parameters: fn(&mut Map<String, Value>, &Map<String, Value>),
     /// The encoded answer.
     pub body: fn(&mut Body),
@@ -29,7 +29,7 @@ pub struct JarHooks {
 /// Everything from the operator's trust to the wallet's encrypted answer.
 #[derive(Clone, Debug)]
 pub struct JarScenario {
-    /// Trust, request and presentation, with changes of their own.
+    /// Trust, request and presentation, with their own changes.
     pub made: Scenario,
     /// How the answer is encrypted.
     pub enc: Enc,
@@ -52,7 +52,7 @@ impl Default for JarHooks {
 }
 
 impl JarScenario {
-    /// An answer that is verified when nobody changes it, made at `now_ms`.
+    /// An answer made at `now_ms` that is verified if left unchanged.
     pub fn good(base: Base, enc: Enc, now_ms: u64) -> Self {
         Self { made: Scenario::good(base, now_ms), enc, hooks: JarHooks::default() }
     }
@@ -94,7 +94,7 @@ impl JarScenario {
         body
     }
 
-    /// As a form, or as JSON.
+    /// Encodes the parameters as a form, or as JSON.
     pub fn encode(&self, parameters: &Map<String, Value>) -> Body {
         if self.made.as_json { Body::json(parameters) } else { Body::form(parameters) }
     }

@@ -1,5 +1,5 @@
-//! Which file of a crate imports which, read from its sources without their tests. A file is known
-//! by the path of its module, and the root of the crate by `crate`.
+//! The imports between the files of a crate, read from its sources without their tests. A file is
+//! named by its module path, and the root of the crate by `crate`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::tokens::{Token, tokens};
 
-/// As `verify::mdoc`.
+/// For example `verify::mdoc`.
 pub(super) type Module = String;
 
 const ROOT: &str = "crate";
@@ -15,14 +15,15 @@ const ROOT: &str = "crate";
 /// The files of a crate.
 #[derive(Debug)]
 pub(super) struct Imports {
-    /// Each with those that it imports.
+    /// Each file with the files that it imports.
     pub(super) own: BTreeMap<Module, BTreeSet<Module>>,
-    /// Each with its paths to elsewhere, as `std::fs::read`; most begin with the name of a crate.
+    /// Each file with its paths to other crates, for example `std::fs::read`. Most begin with the
+    /// name of a crate.
     elsewhere: BTreeMap<Module, BTreeSet<String>>,
 }
 
 impl Imports {
-    /// Of the crate `name` with this folder of sources.
+    /// The imports of the crate `name` with this source folder.
     pub(super) fn of(name: &str, folder: &Path) -> Self {
         let mut paths = Vec::new();
         files(folder, &mut paths);
@@ -33,7 +34,7 @@ impl Imports {
         Self::of_sources(name, &paths.into_iter().map(read).collect::<Vec<_>>())
     }
 
-    /// Of modules and their texts.
+    /// The imports of modules given as texts.
     pub(super) fn of_sources(name: &str, sources: &[(Module, String)]) -> Self {
         let (mut files, mut of_tests) = (BTreeMap::new(), BTreeSet::new());
         for (module, text) in sources {
@@ -61,7 +62,7 @@ impl Imports {
         Self { own, elsewhere }
     }
 
-    /// The files that name one of these crates, or modules of crates, or something in them.
+    /// The files that name one of these crates, one of their modules, or something in them.
     pub(super) fn of_crates(&self, crates: &[&str]) -> BTreeSet<&str> {
         let is_in = |path: &String, name: &str| {
             path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
@@ -73,7 +74,7 @@ impl Imports {
         users.map(|(module, _)| &**module).collect()
     }
 
-    /// The arrows between modules of the highest level, each with a file that is at fault.
+    /// The import edges between top-level modules, each with a file that causes it.
     pub(super) fn between_tops(&self) -> BTreeMap<(&str, &str), String> {
         let mut arrows = BTreeMap::new();
         for (from, imports) in &self.own {
@@ -88,7 +89,7 @@ impl Imports {
         self.own.keys().map(|module| top(module)).collect()
     }
 
-    /// The largest sets of files that all lead to one another.
+    /// The largest sets of files that all import each other, directly or not.
     pub(super) fn cycles(&self) -> Vec<BTreeSet<&str>> {
         let reach: BTreeMap<&str, BTreeSet<&str>> =
             self.own.keys().map(|from| (&**from, self.reached_from(from))).collect();
@@ -160,7 +161,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// `main.rs` is a crate of its own, on top of the other.
+/// `main.rs` is a separate crate on top of the other.
 fn module_of(path: &Path) -> Module {
     let path = path.with_extension("");
     let mut parts: Vec<&str> = path.iter().map(|part| part.to_str().unwrap()).collect();
@@ -170,7 +171,7 @@ fn module_of(path: &Path) -> Module {
     if parts.is_empty() { ROOT.into() } else { parts.join("::") }
 }
 
-/// The code but for what is compiled for tests alone, and the modules that are.
+/// The code without test-only parts, and the test-only modules.
 fn without_tests(code: Vec<Token>) -> (Vec<Token>, Vec<Module>) {
     let (mut kept, mut modules, mut at) = (Vec::new(), Vec::new(), 0);
     while at < code.len() {
@@ -199,7 +200,7 @@ fn is_for_tests(code: &[Token]) -> bool {
     starts(&["#", "[", "cfg", "(", "test"]) || starts(&["#", "[", "cfg", "(", "all", "(", "test"])
 }
 
-/// The place after the brackets that open at `at`.
+/// The position after the brackets that open at `at`.
 fn after_group(code: &[Token], mut at: usize) -> usize {
     let mut depth = 0;
     while at < code.len() {
@@ -216,7 +217,7 @@ fn after_group(code: &[Token], mut at: usize) -> usize {
     at
 }
 
-/// The place after the item at `at`: a semicolon ends it, or its braces.
+/// The position after the item at `at`, which ends with a semicolon or with its braces.
 fn end_of_item(code: &[Token], mut at: usize) -> usize {
     while at < code.len() {
         match &*code[at] {
@@ -234,7 +235,7 @@ fn paths(code: &[Token]) -> Vec<Vec<Token>> {
     let (mut found, mut at) = (Vec::new(), 0);
     while at < code.len() {
         match &*code[at] {
-            // A visibility names an ancestor, and needs nothing of it.
+            // A visibility names an ancestor without depending on it.
             "pub" if code.get(at + 1).is_some_and(|token| token == "(") => {
                 at = after_group(code, at + 1);
             }
@@ -319,7 +320,7 @@ fn branches(group: &[Token]) -> Vec<&[Token]> {
     branches
 }
 
-/// The module that holds what `path` names in `module`; `None`: another crate's.
+/// The module that contains what `path` names in `module`. `None`: it is in another crate.
 fn resolve(path: &[Token], module: &str, name: &str, known: &BTreeSet<Module>) -> Option<Module> {
     let mut base = String::from(module);
     let mut parts = path.iter().map(String::as_str).peekable();

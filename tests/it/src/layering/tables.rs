@@ -1,6 +1,6 @@
 //! The layers of each crate.
 
-/// From the bottom to the top. A module imports those below it; those of one layer do not know one another.
+/// From bottom to top. A module may import modules in lower layers, and none in its own layer.
 pub(super) type Layers = &'static [&'static [&'static str]];
 
 /// The modules of the library. A format or a source of trust is a folder in its layer.
@@ -20,7 +20,7 @@ pub(super) const CORE: Layers = &[
     &["crate"],
 ];
 
-/// The crate that the others of the server share.
+/// The crate that the other server crates share.
 pub(super) const BASE: Layers = &[
     &["checksummed", "clock", "entropy", "limits", "task"],
     &["admin_token", "api_key", "rate_limit", "spans"],
@@ -28,7 +28,8 @@ pub(super) const BASE: Layers = &[
     &["crate"],
 ];
 
-/// The store: types, then statements, then use cases, then the two databases, then the files that bring these together.
+/// The store: types, then statements, then use cases, then the two databases, then the files that
+/// combine them.
 pub(super) const STORE: Layers = &[
     &[
         "address",
@@ -78,7 +79,7 @@ pub(super) const STORE: Layers = &[
     &["crate"],
 ];
 
-/// The rooms of the gateway.
+/// The folders of the gateway.
 pub(super) const SERVER: Layers = &[
     &["limits"],
     &["accent", "config", "descriptors", "digest", "openapi", "panics", "service_manager", "stdio"],

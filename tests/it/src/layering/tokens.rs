@@ -1,4 +1,4 @@
-//! Rust in words and signs: comments, texts and lifetimes are left out.
+//! Splits Rust into words and signs, without comments, strings and lifetimes.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -41,7 +41,7 @@ fn word(first: char, rest: &mut Peekable<Chars<'_>>) -> Token {
     word
 }
 
-/// They nest.
+/// Comments nest.
 fn skip_comment(rest: &mut Peekable<Chars<'_>>) {
     rest.next();
     let mut depth = 1;
@@ -75,7 +75,7 @@ fn skip_character_or_lifetime(rest: &mut Peekable<Chars<'_>>) {
     }
 }
 
-/// `r"…"`, `r#"…"#`, `b"…"`, `br"…"`, `b'…'`, or a word after all.
+/// `r"…"`, `r#"…"#`, `b"…"`, `br"…"`, `b'…'`, or an ordinary word.
 fn skip_prefixed(first: char, rest: &mut Peekable<Chars<'_>>, found: &mut Vec<Token>) {
     let raw = first == 'r' || rest.peek() == Some(&'r');
     if first == 'b' && raw {
@@ -101,7 +101,7 @@ fn skip_prefixed(first: char, rest: &mut Peekable<Chars<'_>>, found: &mut Vec<To
     }
 }
 
-/// Up to as many hashes as it began with; a word with one hash is an identifier.
+/// Ends with as many hashes as it began with. A word with one hash is an identifier.
 fn skip_raw(rest: &mut Peekable<Chars<'_>>, found: &mut Vec<Token>) {
     let mut hashes = 0;
     while rest.next_if_eq(&'#').is_some() {

@@ -1,4 +1,4 @@
-//! A server that trusts the sample authority, and what becomes of answers to it.
+//! A server that trusts the sample authority, and the outcome of answers to it.
 
 use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::wallet::Body;
@@ -9,14 +9,14 @@ use crate::tenant::{Created, Gateway, Tenant, now_ms};
 
 /// A server that trusts an authority, and a tenant.
 pub(super) struct Desk {
-    // Dropped before the directory that it works in.
+    // Dropped before its directory.
     pub(super) gateway: Gateway,
     pub(super) tenant: Tenant,
     pub(super) authority: Authority,
 }
 
 impl Desk {
-    /// A client of this mode, and the sample root with these options of `trust add`.
+    /// Starts with a client of this mode, and the sample root with these options of `trust add`.
     pub(super) fn start(installation: Installation, test: bool, options: &[&str]) -> Self {
         let client = installation.create_client("shop", test);
         let authority = Authority::new(now_ms());
@@ -37,7 +37,7 @@ impl Desk {
         Scenario::answering(&self.authority, request, created.made_ms)
     }
 
-    /// VERIFIED, or the reason for which a changed answer to a new session is refused.
+    /// VERIFIED, or the reason for which a changed answer to a new session is rejected.
     pub(super) fn outcome_of(&mut self, change: impl FnOnce(&mut Scenario)) -> String {
         let created = self.tenant.create(&mdl_request());
         let mut scenario = self.scenario(&created);
@@ -45,7 +45,7 @@ impl Desk {
         self.settle(&created, &scenario.body())
     }
 
-    /// Posts an answer; the HTTP answer, the status and the reason must agree.
+    /// Posts an answer. The HTTP answer, the status and the reason must agree.
     pub(super) fn settle(&mut self, created: &Created, body: &Body) -> String {
         let reply = self.tenant.post_answer(&created.id, body);
         let session = self.tenant.read(&created.id);

@@ -1,4 +1,4 @@
-//! A web server on loopback for status lists and CRLs, which may be as particular as real ones.
+//! A web server on loopback for status lists and CRLs, which can be as strict as real ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
@@ -10,7 +10,7 @@ use idgate_testkit::gzip::gzip;
 
 use crate::server::eventually;
 
-/// Serves what it was given; everything else is 404. Ends with the test process.
+/// Serves the content that tests put there, and 404 otherwise. Ends with the test process.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     base: String,
@@ -27,7 +27,7 @@ struct Shared {
 struct Pages {
     content: BTreeMap<String, (&'static str, Vec<u8>)>,
     moved: BTreeMap<String, String>,
-    /// Whether it compares `Accept` as a whole, and compresses whatever it gives.
+    /// Whether it compares `Accept` as a whole, and compresses every answer.
     is_particular: bool,
     asked: Vec<String>,
     held: BTreeSet<String>,
@@ -59,19 +59,19 @@ impl Host {
         self.uri(path)
     }
 
-    /// From now on the host compares `Accept` as a whole with the media type that it has, and says 406
-    /// otherwise; and it compresses all that it gives, under a status that tells of it.
+    /// From now on the host compares `Accept` as a whole with its media type, and answers 406 if
+    /// they differ. It also compresses every answer, with a status other than 200.
     pub(crate) fn be_particular(&self) {
         self.shared.pages.lock().unwrap().is_particular = true;
     }
 
-    /// Sends those who ask for a path elsewhere.
+    /// Redirects requests for a path.
     pub(crate) fn redirect(&self, path: &str, to: &str) -> String {
         self.shared.pages.lock().unwrap().moved.insert(path.into(), to.into());
         self.uri(path)
     }
 
-    /// Leaves those who ask for this path without an answer until it is released.
+    /// Holds requests for this path until it is released.
     pub(crate) fn hold(&self, path: &str) {
         self.shared.pages.lock().unwrap().held.insert(path.into());
     }
@@ -81,7 +81,7 @@ impl Host {
         self.shared.released.notify_all();
     }
 
-    /// How often a path was asked for.
+    /// How often a path was requested.
     pub(crate) fn asked(&self, path: &str) -> usize {
         self.shared.pages.lock().unwrap().asked.iter().filter(|asked| *asked == path).count()
     }
@@ -121,6 +121,6 @@ fn answer(mut stream: TcpStream, shared: &Shared) {
          Connection: close\r\n\r\n",
         content.len()
     );
-    // Whoever asked may be gone.
+    // The client may be gone.
     let _ = stream.write_all(&[head.into_bytes(), content].concat());
 }

@@ -1,4 +1,4 @@
-//! Who may sign the status list of an mdoc, and how long it counts, through the real binary.
+//! The signers of an mdoc's status lists, and the validity of these lists, with the real binary.
 
 use std::thread;
 use std::time::Duration;
@@ -26,19 +26,20 @@ fn put_list(host: &Host, path: &str, signer: &Identity) -> String {
     host.put(path, CWT, token.sign(&signer.key))
 }
 
-/// Puts a list of `host` at `path`, signed by `signer`, and shows a credential on it.
+/// Puts a list of `host` at `path`, signed by `signer`, and presents a credential that refers to
+/// it.
 pub(super) fn outcome_by(desk: &mut Desk, host: &Host, path: &str, signer: &Identity) -> String {
     let uri = put_list(host, path, signer);
     desk.outcome_of(|scenario| with_status_at(scenario, &uri, 0))
 }
 
-/// A root of this name.
+/// A root with this name.
 pub(super) fn iaca(name: &str) -> Identity {
     let key = SigningKey::from_seed(Curve::P256, name);
     CertificateBuilder::iaca_root(Name::new("UT", name), &key, now_ms()).self_sign(&key)
 }
 
-/// Another root, with a signer of its own that names no CRL.
+/// Another root, with its own signer that names no CRL.
 fn other_authority() -> (Identity, Identity) {
     let root = iaca("List IACA");
     let signer = root.document_signer(Curve::P256, now_ms());
@@ -48,14 +49,14 @@ fn other_authority() -> (Identity, Identity) {
 }
 
 #[test]
-fn a_list_is_signed_below_the_root_that_vouched_or_below_a_status_root() {
+fn a_status_list_signer_chains_to_the_credentials_root_or_a_status_root() {
     let mut desk = fetching(true);
     let host = Host::start();
     let (root, signer) = other_authority();
     let file = desk.gateway.installation.file("other.der", &root.der);
     let file = file.to_str().unwrap();
     assert_eq!(outcome_by(&mut desk, &host, "/stranger", &signer), UNKNOWN);
-    // Another root of the same entry vouched for nothing here.
+    // Another root of the same entry did not certify this credential.
     let add = ["trust", "add", ISSUER_ID, "--root", file];
     assert_eq!(desk.gateway.installation.run(&add).code, 0);
     assert_eq!(outcome_by(&mut desk, &host, "/other-root", &signer), UNKNOWN);
@@ -64,7 +65,8 @@ fn a_list_is_signed_below_the_root_that_vouched_or_below_a_status_root() {
     assert_eq!(outcome_by(&mut desk, &host, "/status-root", &signer), VERIFIED);
     let own = silent(&desk.authority);
     assert_eq!(outcome_by(&mut desk, &host, "/own-root", &own), VERIFIED);
-    // Taken away again, it is so on the next request, though its list is known.
+    // When it is removed, it no longer counts from the next request on, although its list is
+    // cached.
     let shown = desk.gateway.installation.run(&["trust", "show", ISSUER_ID, "--json"]).json();
     let sha256 = shown["status_roots"][0]["sha256"].as_str().unwrap();
     let remove = ["trust", "remove", ISSUER_ID, "--sha256", sha256];
@@ -73,7 +75,7 @@ fn a_list_is_signed_below_the_root_that_vouched_or_below_a_status_root() {
 }
 
 #[test]
-fn the_signer_of_a_list_is_itself_checked_for_revocation() {
+fn the_signer_of_a_status_list_is_checked_for_revocation() {
     let mut desk = fetching(true);
     let host = Host::start();
     let authority = desk.authority.clone();
@@ -91,12 +93,12 @@ fn the_signer_of_a_list_is_itself_checked_for_revocation() {
         let list = format!("/list-of{path}");
         assert_eq!(outcome_by(&mut desk, &host, &list, &signer), expected, "{path}");
         assert_eq!((host.asked(&list), host.asked(path)), (1, 1), "{path}");
-        // Asked again, both are known, and the verdict is the same.
+        // The second time both are cached, and the verdict is the same.
         let again = desk.outcome_of(|scenario| with_status_at(scenario, &host.uri(&list), 0));
         assert_eq!(again, expected, "{path}");
         assert_eq!((host.asked(&list), host.asked(path)), (1, 1), "{path}");
     }
-    // The CRL that the operator gives counts for it as well.
+    // A CRL from the operator counts as well.
     let file = desk.gateway.installation.file("iaca.crl", crl(&authority, 8, &[&SERIAL]));
     add_root(&desk.gateway.installation, &authority, &["--crl", file.to_str().unwrap()]);
     let own = silent(&authority);
@@ -105,7 +107,7 @@ fn the_signer_of_a_list_is_itself_checked_for_revocation() {
     assert_eq!(outcome_by(&mut desk, &host, "/operator", &revoked), UNKNOWN);
 }
 
-/// The list takes 3 s, and so does the CRL of its signer, which is asked for after it.
+/// The list takes 3 s, and so does its signer's CRL, which is fetched after it.
 #[test]
 fn the_sources_of_all_rounds_have_five_seconds_together() {
     let installation = Installation::new().with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8");
@@ -149,7 +151,7 @@ fn the_sources_of_all_rounds_have_five_seconds_together() {
     });
     tenant.expect_failed(&late, UNKNOWN);
     assert_eq!((host.asked("/list"), host.asked("/list.crl")), (1, 1));
-    // Each alone is quick enough, and the list is known by now.
+    // Each alone is quick enough, and the list is cached by now.
     thread::scope(|scope| {
         let answering = scope.spawn(|| wallet.post_answer(&again.id, &again_body));
         wait_for("/list.crl", 2, 3000);
@@ -190,7 +192,7 @@ fn a_token_without_exp_counts_for_the_status_max_age() {
 }
 
 #[test]
-fn required_demands_the_credentials_own_status_and_both_are_reported_apart() {
+fn policy_required_needs_a_credential_status_and_reports_both_statuses() {
     let mut desk = fetching(true);
     let host = Host::start();
     let authority = desk.authority.clone();

@@ -1,4 +1,4 @@
-//! Who signs the status of credentials whose issuer a trusted list names: their provider, and no other.
+//! Status of credentials whose issuer is in a trusted list: only their own provider may sign it.
 
 use idgate_testkit::keys::Curve;
 use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
@@ -20,7 +20,7 @@ fn below(root: &Identity) -> Identity {
 }
 
 #[test]
-fn a_provider_says_nothing_about_the_credentials_of_another() {
+fn a_providers_status_list_cannot_revoke_another_providers_credential() {
     let installation = Installation::new().with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8");
     let client = installation.create_client("shop", true);
     let authority = Authority::new(now_ms());
@@ -53,9 +53,9 @@ fn a_provider_says_nothing_about_the_credentials_of_another() {
     }
 }
 
-/// It replaces the fetch, as one of a root that the operator named does.
+/// It replaces the fetch, like a CRL for a root from the operator.
 #[test]
-fn a_crl_that_the_operator_gives_judges_who_is_below_a_listed_ca() {
+fn an_operators_crl_applies_below_a_listed_ca() {
     let installation = Installation::new();
     let client = installation.create_client("shop", false);
     let mut authority = Authority::new(now_ms());

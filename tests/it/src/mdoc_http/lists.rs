@@ -1,4 +1,4 @@
-//! Roots from an imported Master List, while the server runs (decisions 3).
+//! Roots from a Master List that is imported while the server runs (decisions 3).
 
 use idgate_testkit::codec::HashAlg;
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -13,7 +13,7 @@ use crate::mdoc_tamper::{Authority, ISSUER_ID, VERIFIED, mdl_request};
 use crate::server::{Installation, Output};
 use crate::tenant::now_ms;
 
-/// Who publishes lists, and the CA that the operator has from elsewhere.
+/// A publisher of lists, and the CA that the operator got from elsewhere.
 struct Publisher {
     ca: Identity,
     signer: Identity,
@@ -28,7 +28,7 @@ impl Publisher {
         Self { ca, signer }
     }
 
-    /// A list that was signed so many hours ago.
+    /// A list that was signed this many hours ago.
     fn list(&self, roots: &[&Identity], hours: u64) -> Vec<u8> {
         let roots: Vec<&[u8]> = roots.iter().map(|root| &*root.der).collect();
         MasterList::new(&roots, now_ms() - hours * DAY_MS / 24).sign(&self.signer)
@@ -69,7 +69,7 @@ fn a_live_session_in_production_trusts_a_root_of_an_imported_master_list() {
 }
 
 #[test]
-fn a_list_is_taken_from_the_right_signer_and_unchanged_only() {
+fn a_master_list_or_vical_needs_the_right_signer_and_is_tamper_proof() {
     let (publisher, installation) = (Publisher::new(), production());
     let authority = Authority::new(now_ms());
     let good = publisher.list(&[&authority.root], 1);
@@ -78,7 +78,7 @@ fn a_list_is_taken_from_the_right_signer_and_unchanged_only() {
         other.signer.key = SigningKey::from_seed(Curve::P256, "not the signer");
         other.list(&[&authority.root], 1)
     };
-    // The CA is in the list, and proves nothing by that.
+    // The CA is in the list, which proves nothing.
     let own_ca = {
         let key = SigningKey::from_seed(Curve::P256, "own CA");
         let ca =
@@ -102,7 +102,7 @@ fn a_list_is_taken_from_the_right_signer_and_unchanged_only() {
 }
 
 #[test]
-fn a_newer_list_replaces_the_former_on_the_next_request_and_an_older_one_is_refused() {
+fn a_newer_list_replaces_the_old_one_and_an_older_one_is_rejected() {
     let (publisher, installation) = (Publisher::new(), production());
     let client = installation.create_client("shop", false);
     let (authority, other) = (Authority::new(now_ms()), stranger());
@@ -143,7 +143,7 @@ fn a_list_is_removed_by_the_hash_of_its_file_with_its_roots() {
     assert_eq!(removed["materials"], material);
     let shown = show();
     assert_eq!((&shown["lists"], &shown["roots"]), (&json!([]), &json!([])));
-    // An older one can be imported now.
+    // Now an older one can be imported.
     let older = publisher.list(&[&authority.root], 20);
     assert_eq!(publisher.import(&installation, &older).code, 0);
 }

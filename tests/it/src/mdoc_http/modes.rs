@@ -1,4 +1,4 @@
-//! Live sessions keep the profile strictly, and in staging and production they refuse test material
+//! Live sessions apply the profile strictly. In staging and production they reject test material
 //! and pinned signers (decisions 3, 7).
 
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -13,7 +13,7 @@ use crate::mdoc_tamper::{Authority, ISSUER_ID, Row, Scenario, VERIFIED, mdl_requ
 use crate::server::Installation;
 use crate::tenant::now_ms;
 
-/// What test-mode sessions tolerate, and what live sessions say to it.
+/// Deviations that test-mode sessions tolerate, and the reason why live sessions reject them.
 const TOLERATED: &[Row] = &[
     Row::refused("no issuerAltName", "chain_invalid", |s| {
         s.certify(|c| c.without(ISSUER_ALT_NAME))
@@ -24,7 +24,7 @@ const TOLERATED: &[Row] = &[
 ];
 
 #[test]
-fn test_sessions_tolerate_what_live_sessions_refuse() {
+fn test_sessions_accept_issuers_that_live_sessions_reject() {
     for test in [true, false] {
         let mut desk = Desk::start(Installation::new(), test, &["--revocation", "off"]);
         for Row { title, change, expected, .. } in TOLERATED {
@@ -34,7 +34,7 @@ fn test_sessions_tolerate_what_live_sessions_refuse() {
     }
 }
 
-/// Where the root's pathLenConstraint allows it (RFC 5280 4.2.1.9); ISO/IEC 18013-5 roots have 0.
+/// If the root's pathLenConstraint allows it (RFC 5280 4.2.1.9); ISO/IEC 18013-5 roots have 0.
 #[test]
 fn an_intermediate_serves_test_sessions_only() {
     for (path_len, test, expected) in [
@@ -71,7 +71,7 @@ fn environment(name: &str) -> Installation {
 }
 
 #[test]
-fn live_sessions_take_roots_from_files_in_every_environment() {
+fn live_sessions_accept_roots_from_files_in_every_environment() {
     for name in ["development", "staging", "production"] {
         let mut desk = Desk::start(environment(name), false, &["--revocation", "off"]);
         assert_eq!(desk.outcome_of(|_| {}), VERIFIED, "{name}");

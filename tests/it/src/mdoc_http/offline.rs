@@ -18,7 +18,7 @@ const RESPONSE_URI: &str = "https://gateway.example/v1/oid4vp/response/ses_1";
 const CLIENT_ID: &str = "redirect_uri:https://gateway.example/v1/oid4vp/response/ses_1";
 const NONCE: &str = "the-nonce-of-a-captured-request";
 
-/// A driving licence, and the files beside it.
+/// A driving licence, and the files that the command needs.
 struct Desk {
     installation: Installation,
     sample: SampleMdl,
@@ -35,7 +35,7 @@ impl Desk {
         device_response(vec![self.sample.document.prove(transcript, proof)]).encode()
     }
 
-    /// Verifies `content` as what was answered to the request above.
+    /// Verifies `content` as the answer to the request above.
     fn verify(&self, content: impl AsRef<[u8]>, more: &[&str]) -> Output {
         let file = self.installation.file("response", content);
         let arguments = [
@@ -101,7 +101,7 @@ fn a_refusal_exits_with_3_and_says_why() {
         assert!(output.stdout.contains(reason), "{reason}: {output:?}");
         assert!(!output.stdout.contains(NONCE), "{output:?}");
     }
-    // A live session wants a CRL distribution point of its signer.
+    // A live session requires a CRL distribution point of its signer.
     let strict = desk.installation.run(&[
         "verify",
         "response",
@@ -157,7 +157,7 @@ fn an_encrypted_answer_is_tried_with_its_key_and_its_apu() {
 }
 
 #[test]
-fn options_that_cannot_be_used_are_not_refusals() {
+fn unusable_options_are_usage_errors_not_refusals() {
     let desk = Desk::new();
     let content = desk.respond(&inline(), &DeviceProof::Signature);
     assert_eq!(desk.verify(&content, &["--root", "root.der"]).code, USAGE);

@@ -1,4 +1,4 @@
-//! Revocation of mdocs: CRLs and status lists that are fetched.
+//! Revocation of mdocs by fetched CRLs and status lists.
 
 use idgate_testkit::jws;
 use idgate_testkit::mdoc::Cbor;
@@ -19,7 +19,7 @@ const JWT: &str = "application/statuslist+jwt";
 pub(super) const CWT: &str = "application/statuslist+cwt";
 pub(super) const SERIAL: [u8; 3] = [0x10, 0x20, 0x30];
 
-/// A CRL of the sample root, made a day ago and good for `days` from then.
+/// A CRL of the sample root, made a day ago and valid for `days` from then.
 pub(super) fn crl(authority: &Authority, days: u64, revoked: &[&[u8]]) -> Vec<u8> {
     let root = &authority.root;
     let made = now_ms() - DAY_MS + 3_600_000;
@@ -39,7 +39,7 @@ pub(super) fn fetching(host_allowed: bool) -> Desk {
     Desk::start(installation, true, &[])
 }
 
-/// The answer names this CRL and no status list.
+/// Makes the answer name this CRL and no status list.
 fn with_crl_at(scenario: &mut Scenario, uri: &str) {
     let points = distribution_points(&[uri]);
     scenario.certify(|c| {
@@ -48,7 +48,7 @@ fn with_crl_at(scenario: &mut Scenario, uri: &str) {
 }
 
 #[test]
-fn the_signers_crl_is_fetched_and_decides() {
+fn the_document_signers_crl_is_fetched_and_decides() {
     let mut desk = fetching(true);
     let host = Host::start();
     let authority = desk.authority.clone();
@@ -78,7 +78,7 @@ fn the_signers_crl_is_fetched_and_decides() {
     }
     let missing = host.uri("/missing");
     assert_eq!(desk.outcome_of(|s| with_crl_at(s, &missing)), "revocation_unknown");
-    // Nothing is fetched for a credential that fails anything else.
+    // Nothing is fetched for a credential that fails another check.
     let uri = host.put("/untouched", CRL, crl(&authority, 8, &[]));
     let outcome = desk.outcome_of(|s| {
         with_crl_at(s, &uri);
@@ -88,7 +88,7 @@ fn the_signers_crl_is_fetched_and_decides() {
 }
 
 #[test]
-fn loopback_is_not_asked_unless_the_operator_allows_it() {
+fn no_status_is_fetched_from_loopback_unless_the_operator_allows_it() {
     let mut desk = fetching(false);
     let host = Host::start();
     let uri = host.put("/crl", CRL, crl(&desk.authority, 8, &[]));
@@ -103,7 +103,7 @@ pub(super) fn silent(authority: &Authority) -> Identity {
     authority.signer
 }
 
-/// The answer names place `idx` of the status list at `uri`, and its signer no CRL.
+/// Makes the answer name index `idx` of the status list at `uri`, and no CRL of its signer.
 pub(super) fn with_status_at(scenario: &mut Scenario, uri: &str, idx: i64) {
     scenario.certify(|c| c.without(CRL_DISTRIBUTION_POINTS));
     let list = Cbor::map([("idx", idx.into()), ("uri", uri.into())]);
@@ -132,10 +132,10 @@ fn the_status_list_is_fetched_and_decides() {
     assert_eq!(host.asked("/list"), 1);
 }
 
-/// Through all that real hosts do: the list is elsewhere, in the other form, compressed, and had by those
-/// alone who ask for nothing but what there is.
+/// With everything that real hosts do: a redirect, the other form, compression, and a strict
+/// `Accept`.
 #[test]
-fn a_list_is_had_from_a_particular_host_behind_a_redirect() {
+fn a_status_list_is_fetched_across_a_redirect() {
     let mut desk = fetching(true);
     let (host, elsewhere) = (Host::start(), Host::start());
     elsewhere.be_particular();
@@ -153,10 +153,10 @@ fn a_list_is_had_from_a_particular_host_behind_a_redirect() {
             assert_eq!(desk.outcome_of(|s| with_status_at(s, uri, idx)), expected, "{uri} {idx}");
         }
     }
-    // As CWT first, and then as JWT.
+    // First as CWT, then as JWT.
     assert_eq!((host.asked("/list"), elsewhere.asked("/jwt")), (2, 2));
     assert_eq!((host.asked("/cwt"), elsewhere.asked("/cwt")), (1, 1));
-    // The CRL of a signer in the same way.
+    // The same for the CRL of a signer.
     let moved = host.redirect("/crl", &elsewhere.uri("/crl"));
     elsewhere.put("/crl", CRL, crl(&desk.authority, 8, &[&SERIAL]));
     assert_eq!(desk.outcome_of(|s| with_crl_at(s, &moved)), "certificate_revoked");
@@ -164,7 +164,7 @@ fn a_list_is_had_from_a_particular_host_behind_a_redirect() {
 
 const IDENTIFIERS: &str = "application/identifierlist+cwt";
 
-/// The answer names an identifier in the list at `uri`, and its signer no CRL.
+/// Makes the answer name an identifier in the list at `uri`, and no CRL of its signer.
 fn with_identifier_at(scenario: &mut Scenario, uri: &str, identifier: &[u8]) {
     scenario.certify(|c| c.without(CRL_DISTRIBUTION_POINTS));
     scenario

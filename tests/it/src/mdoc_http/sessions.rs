@@ -10,7 +10,7 @@ use crate::mdoc_tamper::{Authority, mdl};
 use crate::server::Installation;
 use crate::tenant::{credential, form, now_ms, sample_trust, sample_wallet, wallet_with};
 
-/// A test-mode desk that trusts the sample SD-JWT VC issuer as well.
+/// A test-mode server that trusts the sample SD-JWT VC issuer as well.
 fn desk() -> Desk {
     let installation = Installation::new();
     let client = installation.create_client("shop", true);
@@ -21,17 +21,17 @@ fn desk() -> Desk {
     Desk::serve(installation, client, authority)
 }
 
-/// Erika's identity, or another one, beside her driving licence.
+/// Erika's identity, or another one, together with her driving licence.
 fn with_licence(desk: &Desk, wallet: Wallet) -> Wallet {
     let mut document = issue_mdl(now_ms()).document;
-    // The root was made when the server began; the signer's key is the same.
+    // The root was created when the server started; the signer's key is the same.
     let leaf = idgate_testkit::mdoc::Cbor::Bytes(desk.authority.signer.der.clone());
     document.issuer_signed.unprotected.set(33, leaf);
     wallet.with_mdoc(document)
 }
 
 #[test]
-fn both_formats_in_one_answer() {
+fn one_answer_can_have_both_formats() {
     let mut desk = desk();
     let request = json!({ "credentials": [
         credential("pid", &["given_name"]), mdl(&["family_name", "document_number"]),
@@ -55,7 +55,7 @@ fn both_formats_in_one_answer() {
 }
 
 #[test]
-fn the_formats_cannot_stand_for_one_another() {
+fn an_sd_jwt_vc_does_not_satisfy_an_mdoc_query_or_the_reverse() {
     let mut desk = desk();
     let request = json!({ "credentials": [
         credential("pid", &["given_name"]), mdl(&["family_name"]),
@@ -73,7 +73,7 @@ fn the_formats_cannot_stand_for_one_another() {
 }
 
 #[test]
-fn one_person_across_formats() {
+fn same_person_matching_works_across_formats() {
     let mut desk = desk();
     let request = json!({
         "credentials": [credential("pid", &["nationalities"]), mdl(&["document_number"])],
@@ -90,7 +90,7 @@ fn one_person_across_formats() {
         assert_eq!(desk.settle(&created, &form(&wallet, &created)), expected);
         if expected == VERIFIED {
             let session = desk.tenant.read(&created.id);
-            // What only the comparison needed does not leave.
+            // A claim that only the comparison needed is not returned.
             assert_eq!(session["claims"]["mdl"], json!({ "document_number": "UT-0815-4711" }));
             let groups = json!([{ "ids": ["pid", "mdl"], "matched": true }]);
             assert_eq!(session["verification_details"]["same_subject"], groups);
@@ -101,7 +101,7 @@ fn one_person_across_formats() {
 #[test]
 fn the_nearest_age_statement_decides() {
     let mut desk = desk();
-    // The sample licence says 16 and 21, and not 65.
+    // The sample licence states 16 and 21, and not 65.
     for (asked, over, decided_by) in [
         ("age_over_21", true, None),
         ("age_over_18", true, Some("age_over_21")),
@@ -133,7 +133,7 @@ fn an_age_filter_decides_on_the_derived_value() {
 }
 
 #[test]
-fn what_cannot_be_expressed_is_refused_at_creation() {
+fn unsupported_mdoc_requests_are_rejected_at_creation() {
     let mut desk = desk();
     let twice = json!({ "credentials": [mdl(&["family_name"]), {
         "id": "again", "format": "mso_mdoc", "issuer_id": super::ISSUER_ID,

@@ -1,4 +1,4 @@
-//! What operators add and take away, while the server runs.
+//! Operators add and remove trust material while the server runs.
 
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::samples::{self, ISSUER};
@@ -13,7 +13,7 @@ use crate::mdoc_tamper::{Authority, ISSUER_ID, VERIFIED, mdl_request};
 use crate::server::Installation;
 use crate::tenant::{Gateway, form, now_ms, request_for, sample_wallet};
 
-/// A CRL of the sample root that revokes nobody and has no CRLNumber.
+/// A CRL of the sample root that revokes nothing and has no CRLNumber.
 pub(super) fn unnumbered(authority: &Authority) -> Vec<u8> {
     let root = &authority.root;
     let (issuer, identifier) = (root.builder.subject.der(), key_identifier(&root.key));
@@ -51,7 +51,8 @@ fn a_key_changes_without_a_gap() {
     assert_eq!((&shown["vct"], &shown["claims"]), (&old["vct"], &old["claims"]), "all else stays");
     let again = installation.run(&["trust", "remove", ISSUER, "--sha256", hash]);
     assert_eq!(again.code, 4, "{again:?}");
-    // In force on the next request: what the old key signed is refused, what the new one did is not.
+    // From the next request on, credentials signed with the old key are rejected and those with the
+    // new key accepted.
     let mut tenant = gateway.tenant();
     let request = request_for(&["given_name"]);
     let created = tenant.create(&request);
@@ -122,7 +123,7 @@ fn a_crl_without_number_is_taken_on_import_with_a_warning() {
 }
 
 #[test]
-fn errors_of_imported_material_name_the_file() {
+fn errors_in_imported_material_name_the_file() {
     let installation = Installation::new();
     let authority = Authority::new(now_ms());
     let mut forged = unnumbered(&authority);
@@ -139,7 +140,7 @@ fn errors_of_imported_material_name_the_file() {
 }
 
 #[test]
-fn every_unusable_certificate_is_listed_and_the_rest_can_be_taken() {
+fn unusable_certificates_are_listed_and_the_rest_can_be_imported() {
     let installation = Installation::new();
     let authority = Authority::new(now_ms());
     let key = SigningKey::from_seed(Curve::P256, "no CA");
@@ -173,7 +174,7 @@ fn every_unusable_certificate_is_listed_and_the_rest_can_be_taken() {
     assert_eq!((&skipped[0]["certificate"], &skipped[1]["certificate"]), (&json!(1), &json!(3)));
     assert_eq!(skipped[0]["subject"], "CN=Not a CA,C=UT");
     assert!(added.stderr.contains("certificate 3"), "{added:?}");
-    // None left is a mistake, not an entry.
+    // A list without any usable root is an error, not an entry.
     let none = installation.file("none.der", no_ca.der);
     let none = ["trust", "add", "x", "--root", none.to_str().unwrap(), "--skip-unusable"];
     assert_eq!(installation.run(&none).code, 1);

@@ -11,7 +11,7 @@ use super::{Case, REQUEST, accepted, iso_18013_7, openid4vp, refused};
 
 use Reason::DeviceAuthInvalid;
 #[test]
-fn rule_11_the_annex_b_transcript_counts_where_the_session_allows_it() {
+fn rule_11_the_annex_b_transcript_is_accepted_if_the_session_allows_it() {
     let annex_b = |case: &mut Case| {
         let MdocRequest { client_id, nonce, response_uri } = REQUEST;
         case.transcript = iso_18013_7(client_id, nonce, "wallet nonce", response_uri);
@@ -34,7 +34,7 @@ fn reader() -> (EcdhPrivateKey, Vec<u8>) {
 }
 
 #[test]
-fn rule_11_a_mac_counts_only_where_there_is_a_reader_key() {
+fn rule_11_a_device_mac_needs_a_reader_key() {
     let mac = |case: &mut Case| case.proof = DeviceProof::Mac(reader().1);
     refused(DeviceAuthInvalid, mac);
     let verified = accepted(|case| {

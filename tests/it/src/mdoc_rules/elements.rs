@@ -1,4 +1,4 @@
-//! Rules 10, 13 and 14: the issuing country, revocation, and what leaves.
+//! Rules 10, 13 and 14: the issuing country, revocation, and the returned elements.
 
 use idgate_core::Reason;
 use idgate_core::revocation::Revocation;
@@ -12,7 +12,7 @@ use idgate_testkit::x509::{CertificateBuilder, ISSUER_ALT_NAME, Identity, Name};
 use super::{Case, NOW, PROVIDERS, accepted, refused};
 
 use Reason::{ChainInvalid, ClaimMissing};
-/// The way to try foreign samples, never in live sessions, and the result says so.
+/// A way to try foreign samples, never in live sessions. The result says so.
 #[test]
 fn rule_10_an_unbound_issuing_country_is_taken_in_test_mode_only_and_shown() {
     let foreign = |unbound: bool, livemode: bool| {
@@ -26,14 +26,14 @@ fn rule_10_an_unbound_issuing_country_is_taken_in_test_mode_only_and_shown() {
     assert!(accepted(foreign(true, false)).facts().issuing_country_unbound);
     refused(ChainInvalid, foreign(true, true));
     refused(ChainInvalid, foreign(false, false));
-    // Where the rule holds, nothing was waived.
+    // If the rule holds, nothing was waived.
     let domestic = accepted(|case| {
         (case.trust.issuing_country_unbound, case.livemode) = (true, false);
     });
     assert!(!domestic.facts().issuing_country_unbound);
 }
 
-/// As signers of the European age app have it. Test material may, and the result names it.
+/// Signers of the European age app have it. Test material may have it, and the result names it.
 #[test]
 fn an_unreadable_issuer_alt_name_of_test_material_is_tolerated_and_named() {
     let signed = |test_only: bool, livemode: bool| {
@@ -98,9 +98,9 @@ fn sign_in_state(case: &mut Case, state: &str) {
     issued.unprotected.set(33, Cbor::Bytes(signer.der));
 }
 
-/// Outside a session nothing is fetched: what is published and not at hand is unknown.
+/// Outside a session nothing is fetched: a published status that is not at hand is unknown.
 #[test]
-fn rule_13_published_revocation_is_looked_at() {
+fn rule_13_published_revocation_is_checked() {
     let unknown = Reason::RevocationUnknown;
     refused(unknown, |case| case.trust.revocation = RevocationPolicy::IfPublished);
     refused(unknown, |case| case.trust.revocation = RevocationPolicy::Required);
@@ -109,7 +109,7 @@ fn rule_13_published_revocation_is_looked_at() {
         case.issued().mso.set("status", Cbor::map([("status_list", list)]));
     });
     assert_eq!(off.revocation(), Revocation::Off);
-    // Last of all checks: whatever else is wrong comes first.
+    // The last of all checks: any other fault comes first.
     refused(ClaimMissing, |case| {
         case.trust.revocation = RevocationPolicy::Required;
         case.claims.push("given_name".into());
@@ -117,7 +117,7 @@ fn rule_13_published_revocation_is_looked_at() {
 }
 
 #[test]
-fn rule_14_every_requested_element_is_there_and_no_other_leaves() {
+fn rule_14_exactly_the_requested_elements_are_returned() {
     refused(ClaimMissing, |case| case.claims.push("given_name".into()));
     let verified = accepted(|case| {
         case.claims = ["portrait", "birth_date", "age_over_18"].map(String::from).into();

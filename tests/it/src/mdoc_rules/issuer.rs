@@ -1,4 +1,4 @@
-//! Rules 5, 6 and 9: who is trusted and remembered, other curves, and the edges of validity.
+//! Rules 5, 6 and 9: trusted and remembered signers, other curves, and the edges of validity.
 
 use idgate_core::crypto::Alg;
 use idgate_core::shell::{ExpectedMdoc, PinnedSigner, TrustEntry, TrustSnapshot, verify_mdoc};
@@ -13,13 +13,13 @@ use super::{Case, DAY, NOW, PROVIDERS, REQUEST, accepted, refused};
 use Reason::{AlgorithmNotAllowed, CredentialExpired, CredentialNotYetValid, UntrustedIssuer};
 
 #[test]
-fn rule_5_without_roots_nobody_is_trusted() {
+fn rule_5_without_roots_no_issuer_is_trusted() {
     refused(UntrustedIssuer, |case| case.trust.roots.clear());
 }
 
-/// The public field may be exchanged: whether it is the snapshot's entry is asked at verification.
+/// The public field can be replaced, so verification checks that the entry belongs to the snapshot.
 #[test]
-fn rule_5_an_exchanged_issuer_is_not_authenticated_by_what_another_remembers() {
+fn rule_5_a_remembered_signer_does_not_authenticate_another_issuer() {
     let case = Case::new();
     let bytes = case.bytes();
     let trust = TrustSnapshot::new(1, [case.trust.clone()]);
@@ -39,7 +39,7 @@ fn rule_5_an_exchanged_issuer_is_not_authenticated_by_what_another_remembers() {
     assert_eq!(verdict(&expected), None);
 }
 
-/// What it means to be known is `trust::known_signers`; here, where it is remembered.
+/// `trust::known_signers` tests what remembering means. This tests where a signer is remembered.
 #[test]
 fn rule_5_a_signer_is_remembered_by_the_snapshot_of_its_entry_only() {
     let case = Case::new();
@@ -57,7 +57,7 @@ fn rule_5_a_signer_is_remembered_by_the_snapshot_of_its_entry_only() {
         let debug = format!("{trust:?}");
         assert!(debug.contains(&format!("KnownSigners({count})")), "{debug}");
     };
-    // An entry that its owner may still change is not an entry of a snapshot.
+    // An entry that its owner can still change does not belong to a snapshot.
     meet(&case.trust, &own);
     meet(entry, &other);
     knows(&own, 0);
@@ -97,7 +97,7 @@ fn dates(case: &mut Case, signed: u64, valid_from: u64, valid_until: u64) {
 }
 
 #[test]
-fn rule_9_now_lies_between_valid_from_and_valid_until() {
+fn rule_9_the_mso_must_be_valid_now() {
     let minute = 60_000;
     refused(CredentialNotYetValid, |c| dates(c, NOW, NOW + minute + 1000, NOW + DAY));
     accepted(|c| dates(c, NOW, NOW + minute, NOW + DAY));
@@ -108,7 +108,7 @@ fn rule_9_now_lies_between_valid_from_and_valid_until() {
 }
 
 #[test]
-fn a_root_in_the_chain_is_not_trusted_by_that() {
+fn a_root_in_the_chain_is_not_trusted_for_that_reason() {
     refused(UntrustedIssuer, |case| {
         let root = Identity::iaca(Curve::P256, NOW);
         case.trust.roots.clear();

@@ -1,4 +1,4 @@
-//! Rules 1 to 3: bounds, chunks, and the document among others.
+//! Rules 1 to 3: limits, chunks, and the document among others.
 
 use idgate_core::Reason;
 use idgate_core::shell::DocType;
@@ -9,9 +9,9 @@ use super::{Case, accepted, refused};
 
 use Reason::{DocTypeMismatch, LimitExceeded, MalformedPresentation, TypeMismatch};
 
-/// A session says so of its `vp_token`, before it is decoded.
+/// The same limit applies to a session's `vp_token`, before it is decoded.
 #[test]
-fn rule_1_nothing_is_malformed_and_more_than_512_kib_is_too_much() {
+fn rule_1_malformed_or_over_512_kib_is_rejected() {
     let case = Case::new();
     let with = |bytes: Vec<u8>| case.verify_bytes(&bytes).err();
     assert_eq!(with(case.bytes()), None);
@@ -19,7 +19,7 @@ fn rule_1_nothing_is_malformed_and_more_than_512_kib_is_too_much() {
     assert_eq!(with(vec![0x41; 512 * 1024 + 1]), Some(LimitExceeded));
 }
 
-/// The digest is made over the chunks, heads and all.
+/// The digest covers the chunks with their heads.
 #[test]
 fn rule_1_an_item_in_chunks_is_read_whole() {
     let verified = accepted(|case| {

@@ -1,4 +1,4 @@
-//! The device: its proof, what the proof covers, and what it may sign itself.
+//! The device: its proof, what the proof covers, and what the device may sign itself.
 
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{Cbor, DeviceProof, MDL_NAME_SPACE, cose_key, iso_18013_7, openid4vp};

@@ -73,7 +73,7 @@ pub(super) const ROWS: &[Row] = &[
         s.issued().unprotected.set(1, -7);
     }),
     Row::refused("alg unprotected, too", MALFORMED, |s| s.issued().unprotected.set(1, -7)),
-    Row::verified("unknown and undefined headers that nobody signed", |s| {
+    Row::verified("unknown and undefined unprotected headers", |s| {
         s.issued().unprotected.set(4, Cbor::Undefined);
         s.issued().unprotected.set("x", Cbor::Float(f64::NAN));
         s.document.unprotected.set(4, Cbor::Undefined);

@@ -1,4 +1,4 @@
-//! The items: digests, their form, and what was asked for.
+//! The items: digests, their form, and the requested elements.
 
 use idgate_testkit::mdoc::{Cbor, Item, MDL_NAME_SPACE};
 
@@ -6,7 +6,7 @@ use super::{Row, Scenario};
 
 pub(super) const ROWS: &[Row] = &[
     Row::refused("a requested value", DIGEST, |s| value(s, "family_name", "Musterfrau".into())),
-    Row::refused("a value that nobody asked for", DIGEST, |s| value(s, "portrait", Cbor::Int(1))),
+    Row::refused("an unrequested value", DIGEST, |s| value(s, "portrait", Cbor::Int(1))),
     Row::refused("an age that is not reached", DIGEST, |s| value(s, "age_over_18", false.into())),
     Row::refused("the name of an element", DIGEST, |s| {
         s.issued().change("birth_date", |i| i.map.set("elementIdentifier", "age_over_21"));
@@ -129,7 +129,7 @@ pub(super) const ROWS: &[Row] = &[
         value(s, "issuing_country", "".into());
         s.digest();
     }),
-    // Who does not say where a credential is from cannot say it wrongly.
+    // An absent issuing country cannot be wrong.
     Row::verified("no issuing country", |s| drop(s.issued().items.remove(3))),
     Row::verified("a jurisdiction that the signer does not name", |s| {
         let item = Item::new(MDL_NAME_SPACE, 50, "issuing_jurisdiction", "UT-A");
@@ -144,7 +144,7 @@ pub(super) const ROWS: &[Row] = &[
         value(s, "issuing_country", "ut".into());
         s.digest();
     }),
-    Row::verified("an element that nobody asked for left out", |s| {
+    Row::verified("an unrequested element left out", |s| {
         s.issued().items.truncate(4);
     }),
 ];
@@ -156,13 +156,13 @@ fn value(scenario: &mut Scenario, element: &str, value: Cbor) {
     scenario.issued().change(element, |item| item.map.set("elementValue", value));
 }
 
-/// Signed for an element that was asked for.
+/// Replaces a requested element before signing.
 fn shown(scenario: &mut Scenario, other: Cbor) {
     value(scenario, "family_name", other);
     scenario.digest();
 }
 
-/// Signed for one that was not.
+/// Replaces an element that was not requested before signing.
 fn hidden(scenario: &mut Scenario, other: Cbor) {
     value(scenario, "portrait", other);
     scenario.digest();

@@ -1,4 +1,4 @@
-//! A good mdoc answer to a session, open to any change before it is signed and posted.
+//! A good mdoc answer to a session, which can be changed before it is signed and posted.
 
 use idgate_testkit::codec::{HashAlg, base64url};
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -16,7 +16,7 @@ pub const ISSUER_ID: &str = "https://iaca.example";
 /// A root and a document signer.
 #[derive(Clone, Debug)]
 pub struct Authority {
-    /// Trust this one.
+    /// The root to trust.
     pub root: Identity,
     /// Signs the documents.
     pub signer: Identity,
@@ -25,15 +25,15 @@ pub struct Authority {
 /// An answer in the making.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// Who signed the document.
+    /// The authority that signed the document.
     pub authority: Authority,
-    /// What is shown.
+    /// The presented document.
     pub document: Document,
-    /// What is answered.
+    /// The request that is answered.
     pub request: AuthorizationRequest,
-    /// What the device proves.
+    /// The transcript that the device signs.
     pub transcript: Vec<u8>,
-    /// How.
+    /// The kind of device proof.
     pub proof: DeviceProof,
     /// The last change before the response is encoded.
     pub response: fn(&mut Cbor),
@@ -53,7 +53,7 @@ impl Authority {
         Self { root, signer }
     }
 
-    /// The same signer's key with a certificate that was changed before it was signed.
+    /// The same signer key with a certificate that was changed before it was signed.
     pub fn certify(&mut self, change: impl FnOnce(CertificateBuilder) -> CertificateBuilder) {
         let builder = change(self.signer.builder.clone());
         self.signer = builder.issue(&self.root, &self.signer.key);
@@ -86,17 +86,17 @@ impl Scenario {
         }
     }
 
-    /// What the issuer signed.
+    /// The data that the issuer signed.
     pub fn issued(&mut self) -> &mut IssuerSigned {
         &mut self.document.issuer_signed
     }
 
-    /// Makes the digests anew, after items were changed.
+    /// Recomputes the digests after items were changed.
     pub fn digest(&mut self) {
         self.issued().digest(HashAlg::Sha256);
     }
 
-    /// Signed under a certificate that was changed before it was signed.
+    /// Uses a certificate that was changed before it was signed.
     pub fn certify(&mut self, change: impl FnOnce(CertificateBuilder) -> CertificateBuilder) {
         self.authority.certify(change);
         let leaf = Cbor::Bytes(self.authority.signer.der.clone());
@@ -113,7 +113,7 @@ impl Scenario {
         }
     }
 
-    /// The presentation as vp_token carries it.
+    /// The presentation in the form of `vp_token`.
     pub fn text(&self) -> String {
         let mut response =
             device_response(vec![self.document.prove(&self.transcript, &self.proof)]);

@@ -7,7 +7,7 @@ use serde_json::{Map, json};
 
 use super::{Authority, Row, Scenario};
 
-/// The body of [`presented`].
+/// The body with [`presented`].
 pub fn answer(
     authority: &Authority,
     request: &Request,
@@ -17,8 +17,8 @@ pub fn answer(
     presented(authority, request, change, now_ms).body()
 }
 
-/// The answer to `request`, changed as a row says. What the device proves covers the key that the answer
-/// is encrypted to.
+/// The answer to `request`, changed by a row. The device's proof covers the key that the answer is
+/// encrypted to.
 pub fn presented(
     authority: &Authority,
     request: &Request,

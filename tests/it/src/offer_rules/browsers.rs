@@ -1,4 +1,4 @@
-//! Requests that a page passes to its browser (OpenID4VP A): what is asked, who may answer, and from
+//! Requests that a page passes to its browser (OpenID4VP A): their content, and who may answer from
 //! where.
 
 use idgate_core::error::{NotAnAnswer, NotFetched};
@@ -16,12 +16,12 @@ use super::harness::{Gateway, NOW, Way, asking, result, wallet};
 const SHOP: &str = "https://shop.example";
 const OTHER: &str = "https://other.example";
 const DID: ClientIdForm = ClientIdForm::DecentralizedIdentifier;
-/// What links lead to is answered in plain.
+/// Answers to its links are not encrypted.
 const PLAIN: Way = Way::Jar { form: DID, encrypted: false };
 /// By name and by certificate.
 const WAYS: [Way; 3] = [PLAIN, Way::Inline { encrypted: true }, Way::Haip];
 
-/// A session for the page of the shop, and the first request that it passes on.
+/// A session for the shop's page, and the first request that the page passes on.
 fn asked(way: Way, ids: &[&str]) -> (Gateway, Session, String, Request) {
     let mut gateway = Gateway::for_browsers(way, DcApi::Unsigned);
     let session = gateway.create_for(&asking(ids), &[], &[SHOP]);
@@ -38,10 +38,10 @@ fn reason(session: &Session) -> Option<&'static str> {
 }
 
 #[test]
-fn every_protocol_leads_to_the_claims() {
+fn every_browser_protocol_returns_the_claims() {
     for way in WAYS {
         for dc_api in [DcApi::Unsigned, DcApi::Signed, DcApi::Multisigned] {
-            // A verifier by value has nobody who signs under a DID.
+            // A verifier by value has no key to sign with a DID.
             if matches!(way, Way::Inline { .. }) && dc_api != DcApi::Unsigned {
                 continue;
             }
@@ -85,7 +85,7 @@ fn a_forged_presentation_is_refused_with_its_reason() {
     }
 }
 
-/// The page and its server see them before the gateway does (OpenID4VP A, HAIP 1.0, 5.2).
+/// The page and its server see the answer before the gateway does (OpenID4VP A, HAIP 1.0, 5.2).
 #[test]
 fn answers_through_browsers_are_encrypted_whatever_those_to_links_are() {
     for way in [PLAIN, Way::Inline { encrypted: false }, Way::Haip] {
@@ -146,7 +146,7 @@ fn of_several_origins_the_one_that_fits_is_reported() {
             assert!(gateway.relay(&mut session, &answer).is_ok());
             assert_eq!(result(&session).1["origin"], origin);
         }
-        // What is wrong with an answer is said of the page that it is meant for.
+        // A fault is reported for the page that the answer is meant for.
         let mut gateway = Gateway::for_browsers(way, DcApi::Unsigned);
         let mut session = gateway.create_for(&asking(&["pid"]), &[], &[SHOP, OTHER]);
         let (protocol, request) = gateway.passed_on(&session, OTHER).remove(0);
@@ -155,7 +155,8 @@ fn of_several_origins_the_one_that_fits_is_reported() {
     }
 }
 
-/// A proof of an SD-JWT VC names its page; that of an mdoc is tried for each, and nothing else is.
+/// An SD-JWT VC's key binding names its page. An mdoc's proof has to be tried for each origin, and
+/// nothing else is repeated.
 #[test]
 fn several_origins_cost_a_device_signature_each_and_nothing_else() {
     let many: Vec<_> = (1..5).map(|n| format!("https://shop{n}.example")).collect();
@@ -232,9 +233,9 @@ fn what_is_not_an_answer_to_the_request_changes_nothing() {
     assert_eq!(refused, Err(NotAnAnswer::DecryptionFailed));
 }
 
-/// The session of the page says what is answered: a `state` beside it says nothing.
+/// The page's session determines which request is answered, so a `state` in the answer is ignored.
 #[test]
-fn a_state_is_neither_asked_for_nor_looked_at() {
+fn browser_requests_have_no_state_and_ignore_one_in_the_answer() {
     for way in [PLAIN, Way::Haip] {
         let (gateway, mut session, protocol, request) = asked(way, &["pid"]);
         assert_eq!(request.state, None);
@@ -280,7 +281,7 @@ fn a_browser_and_a_link_are_two_ways_to_one_answer() {
     assert!(gateway.relay(&mut settled, &by_page).is_ok());
     assert_eq!(gateway.post(&mut settled, &by_link.body()), Err(NotAnAnswer::SessionClosed));
 
-    // Neither answers the other's request.
+    // Neither answer fits the other request.
     let mut crossed = session.clone();
     let link_by_page = by_link.credential(&protocol).to_string();
     assert_eq!(gateway.relay(&mut crossed, &link_by_page), Err(NotAnAnswer::DecryptionFailed));
@@ -290,9 +291,9 @@ fn a_browser_and_a_link_are_two_ways_to_one_answer() {
     assert_eq!(gateway.post(&mut crossed, &page), Err(NotAnAnswer::DecryptionFailed));
 }
 
-/// What goes to a browser is signed and answered there alone.
+/// A browser request is signed and answered only through the browser.
 #[test]
-fn the_offer_to_browsers_is_behind_no_link() {
+fn a_browser_offer_cannot_be_fetched_by_link() {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
     let mut session = gateway.create_for(&asking(&["pid"]), &[], &[SHOP]);
     let offer = session.browser_offer().unwrap().clone();
@@ -304,7 +305,8 @@ fn the_offer_to_browsers_is_behind_no_link() {
     assert_eq!(refused, Err(NotAnAnswer::SessionClosed));
 }
 
-/// The code of `redirect_uri` brings a person back from a link; whoever has the page is there.
+/// The response code in `redirect_uri` brings a person back from a link. With the dialogue, the
+/// person is already on the page.
 #[test]
 fn an_answer_through_a_browser_needs_no_code_to_be_read() {
     let (gateway, mut session, protocol, request) = asked(Way::Haip, &["pid"]);
@@ -317,12 +319,12 @@ fn an_answer_through_a_browser_needs_no_code_to_be_read() {
     gateway.settle(&mut session, None, &body);
     assert!(
         session.result(Reader::Browser { response_code: None }, NOW).is_err(),
-        "a link has not brought anybody back yet"
+        "no browser has come back by a link yet"
     );
 }
 
 #[test]
-fn without_pages_nothing_goes_to_a_browser() {
+fn without_origins_no_browser_request_is_made() {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Multisigned);
     let mut session = gateway.create(&asking(&["pid"]), &[Profile::Haip]);
     assert!(session.browser_offer().is_none());
@@ -333,7 +335,7 @@ fn without_pages_nothing_goes_to_a_browser() {
 }
 
 #[test]
-fn a_settled_session_asks_no_browser_any_more() {
+fn a_settled_session_has_no_browser_requests() {
     let (gateway, mut session, protocol, request) = asked(Way::Haip, &["pid"]);
     let answer = answered(&request, &protocol, Forgery::None);
     assert!(gateway.relay(&mut session, &answer).is_ok());

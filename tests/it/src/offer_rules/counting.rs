@@ -2,7 +2,7 @@
 
 use idgate_core::crypto::counting::verified;
 
-/// How many signatures `work` verifies, those of certificates among them.
+/// How many signatures `work` verifies, including those of certificates.
 pub(super) fn verified_in(work: impl FnOnce()) -> usize {
     let before = verified();
     work();

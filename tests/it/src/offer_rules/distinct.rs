@@ -1,5 +1,5 @@
-//! Two queries that mean two credentials are not answered by one, whatever the wallet proves with it: two parents
-//! could be one person.
+//! Two queries for two credentials are not answered by one, whatever key proof the wallet gives:
+//! otherwise two parents could be one person.
 
 use idgate_core::verify::WalletReply;
 use idgate_testkit::samples;
@@ -18,7 +18,7 @@ fn two(id: &str, claims: &[&str]) -> Value {
     asked
 }
 
-/// The outcome of an answer whose second presentation is `second`'s.
+/// The outcome of an answer whose second presentation comes from `second`.
 fn outcome(way: Way, asked: &Value, second: &Wallet) -> Option<&'static str> {
     let mut gateway = Gateway::of(way);
     let mut session = gateway.create_newer(asked);
@@ -40,7 +40,7 @@ fn issued_again() -> Wallet {
 }
 
 #[test]
-fn one_credential_answers_no_two_queries_for_the_same_claims() {
+fn one_credential_cannot_answer_two_queries_for_the_same_claims() {
     for way in WAYS {
         for (id, claims) in [("pid", ["given_name"]), ("mdl", ["family_name"])] {
             let asked = two(id, &claims);
@@ -71,9 +71,9 @@ fn one_credential_answers_queries_for_different_claims_unless_the_tenant_says_ot
     }
 }
 
-/// The operator trusts one issuer under two names: they do not make one person two.
+/// The operator trusts one issuer under two names, which does not make one credential two.
 #[test]
-fn one_credential_answers_no_two_queries_for_two_names_of_its_issuer() {
+fn one_credential_cannot_answer_two_queries_for_two_names_of_its_issuer() {
     for way in WAYS {
         let mut asked = two("pid", &["given_name"]);
         asked["credentials"][1]["issuer_id"] = json!(RENAMED);

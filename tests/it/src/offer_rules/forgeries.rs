@@ -1,4 +1,4 @@
-//! One part of an answer is not as a wallet makes it: the reason, or why nothing changed.
+//! One part of an answer is forged: the reason of the rejection, or why nothing changes.
 
 use idgate_core::error::NotAnAnswer;
 use idgate_core::trust::DeviceResponseDocuments;
@@ -60,7 +60,8 @@ fn forged_at(gateway: &mut Gateway, way: Way, id: &str, forgery: Forgery) -> Out
     (reply, session.reason_at(NOW).map(|reason| reason.as_str()))
 }
 
-/// HAIP 5.3.1 demands one document of the wallet, and by default nobody else may send more either.
+/// HAIP 5.3.1 requires one document from the wallet, and by default others may not send more
+/// either.
 #[test]
 fn an_entry_may_take_a_device_response_of_several_documents() {
     for way in both() {
@@ -107,7 +108,7 @@ fn a_bare_string_counts_as_an_array_of_one() {
 }
 
 #[test]
-fn an_answer_in_the_shape_of_a_draft_changes_nothing() {
+fn a_draft_answer_to_a_1_0_offer_changes_nothing() {
     for way in both() {
         for forgery in [Forgery::DraftString, Forgery::DraftArray] {
             let (reply, why) = forged(way, "pid", forgery);
@@ -118,7 +119,7 @@ fn an_answer_in_the_shape_of_a_draft_changes_nothing() {
 }
 
 #[test]
-fn an_answer_that_is_not_the_offers_changes_nothing() {
+fn an_answer_to_another_offer_changes_nothing() {
     for way in both() {
         assert_eq!(forged(way, "pid", Forgery::State), (Err(NotAnAnswer::StateMismatch), None));
         let (reply, why) = forged(way, "pid", Forgery::NoState);
@@ -131,7 +132,7 @@ fn an_answer_that_is_not_the_offers_changes_nothing() {
 }
 
 #[test]
-fn a_wallet_that_declines_is_sent_on_with_a_fresh_code() {
+fn a_declining_wallet_is_redirected_with_a_new_code() {
     for way in WAYS {
         for encrypted in [false, way.is_encrypted()] {
             let mut gateway = Gateway::of(way);
@@ -152,7 +153,7 @@ fn a_wallet_that_declines_is_sent_on_with_a_fresh_code() {
 }
 
 #[test]
-fn errors_have_the_names_of_openid4vp_and_others_have_none() {
+fn only_errors_of_openid4vp_are_reported_by_name() {
     for (sent, kept) in [
         ("access_denied", "access_denied"),
         ("invalid_request", "invalid_request"),

@@ -34,12 +34,12 @@ pub(super) const BASE_URL: &str = "https://gateway.example:8443";
 pub(super) const CREATED: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
 pub(super) const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS + 5_000);
 
-/// How the verifier of a test makes its requests.
+/// How a test's verifier creates its requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Way {
     /// `1.0` by value, plain or encrypted.
     Inline { encrypted: bool },
-    /// `1.0` by reference under that identifier, plain or encrypted.
+    /// `1.0` by reference with that client identifier, plain or encrypted.
     Jar { form: ClientIdForm, encrypted: bool },
     /// `haip`
     Haip,
@@ -62,7 +62,7 @@ pub(super) struct Gateway {
     keys: Keys,
 }
 
-/// A key with a certificate below a root that no request carries.
+/// A key with a certificate below a root that requests do not include.
 #[derive(Debug)]
 struct Certified {
     key: SigningKey,
@@ -127,12 +127,12 @@ impl Gateway {
         Self::taking(way, DeviceResponseDocuments::default())
     }
 
-    /// One that takes so many documents in a DeviceResponse.
+    /// A verifier that accepts this many documents in a DeviceResponse.
     pub(super) fn taking(way: Way, documents: DeviceResponseDocuments) -> Self {
         Self::made(way, documents, DcApi::Off)
     }
 
-    /// One whose requests go to browsers, too.
+    /// A verifier whose requests also go to browsers.
     pub(super) fn for_browsers(way: Way, dc_api: DcApi) -> Self {
         Self::made(way, DeviceResponseDocuments::default(), dc_api)
     }
@@ -158,7 +158,7 @@ impl Gateway {
         self.create_for(asked, profiles, &[])
     }
 
-    /// The same with pages from there, which pass the request to their browser.
+    /// The same with pages on these origins, which pass the request to their browser.
     pub(super) fn create_for(
         &mut self,
         asked: &Value,
@@ -168,7 +168,7 @@ impl Gateway {
         self.try_create(asked, profiles, origins, |request| request).unwrap()
     }
 
-    /// The same of a changed request, if it can be made.
+    /// The same with a changed request, if it can be created.
     pub(super) fn try_create(
         &mut self,
         asked: &Value,
@@ -190,7 +190,7 @@ impl Gateway {
         made.map(|made| made.session)
     }
 
-    /// With all that requests of 1.0 and HAIP may say.
+    /// A session with everything that requests of 1.0 and HAIP may contain.
     pub(super) fn create_newer(&mut self, asked: &Value) -> Session {
         let spoken = SpokenProfiles::new([Profile::V1_0, Profile::Haip]);
         let body = asked.to_string();
@@ -205,7 +205,7 @@ impl Gateway {
         made.unwrap().session
     }
 
-    /// With a member that drafts do not have, under HAIP, for the page of a shop.
+    /// A session under HAIP for a shop's page, with a member that drafts do not have.
     pub(super) fn create_with(&mut self, asked: &Value, member: &str, value: &Value) -> Session {
         let mut asked = asked.clone();
         asked[member] = value.clone();
@@ -223,14 +223,14 @@ impl Gateway {
         made.unwrap().session
     }
 
-    /// The request of the session's own offer, of which nothing is wrong.
+    /// The request of the session's own offer, without findings.
     pub(super) fn read(&mut self, way: Way, session: &Session) -> Request {
         let (request, findings) = self.inspect(way, session);
         assert!(findings.is_empty(), "{way:?}: {findings}");
         request
     }
 
-    /// The same, and what is wrong.
+    /// The same with the findings of a strict wallet.
     pub(super) fn inspect(&mut self, way: Way, session: &Session) -> (Request, Findings) {
         let own = session.offer(None).unwrap();
         let fetched = own.request_uri().map(|_| {
@@ -262,7 +262,7 @@ impl Gateway {
         Request::read(&link, fetched.as_ref(), &expected, &mut self.keys)
     }
 
-    /// Posts `body` to an offer; what the wallet is told, and the session afterwards.
+    /// Posts `body` to an offer. Returns the wallet's reply, and the session afterwards.
     pub(super) fn post_to(
         &mut self,
         session: &mut Session,
@@ -280,7 +280,7 @@ impl Gateway {
         Ok(reply)
     }
 
-    /// Takes what a page got from its browser.
+    /// Relays the answer that a page got from its browser.
     pub(super) fn relay(
         &self,
         session: &mut Session,
@@ -297,12 +297,12 @@ impl Gateway {
         Ok(reply)
     }
 
-    /// The same, if there is anything to pass on.
+    /// The requests to pass on, if any.
     pub(super) fn passed_on_or_not(&self, session: &Session) -> Result<DcApiRequests, NotFetched> {
         self.verifier.dc_api_requests(session, NOW)
     }
 
-    /// What a page from `origin` passes to its browser: each request with its protocol.
+    /// The requests that a page on `origin` passes to its browser, each with its protocol.
     pub(super) fn passed_on(&self, session: &Session, origin: &str) -> Vec<(String, Request)> {
         let requests = self.verifier.dc_api_requests(session, CREATED).unwrap();
         let read = |(protocol, data): (&str, &str)| {
@@ -313,19 +313,19 @@ impl Gateway {
         requests.iter().filter(|(protocol, _)| *protocol != PROTOCOL).map(read).collect()
     }
 
-    /// What it passes on for ISO/IEC TS 18013-7 Annex C, if it does.
+    /// The request for ISO/IEC TS 18013-7 Annex C, if there is one.
     pub(super) fn iso_mdoc(&self, session: &Session, origin: &str) -> Option<IsoMdocRequest> {
         let requests = self.verifier.dc_api_requests(session, CREATED).unwrap();
         let (_, data) = requests.iter().find(|(protocol, _)| *protocol == PROTOCOL)?;
         Some(IsoMdocRequest::read(&serde_json::from_str(data).unwrap(), origin).unwrap())
     }
 
-    /// What its requests are signed under.
+    /// The root of its requests' certificate.
     pub(super) fn anchor(&self) -> Certificate {
         Certificate::read(&self.anchor).unwrap()
     }
 
-    /// The same to the session's own.
+    /// Posts to the session's own offer.
     pub(super) fn post(
         &mut self,
         session: &mut Session,
@@ -334,7 +334,7 @@ impl Gateway {
         self.post_to(session, None, body)
     }
 
-    /// The same, and the wallet is content.
+    /// Posts an answer that the wallet's suite has no findings about.
     pub(super) fn settle(
         &mut self,
         session: &mut Session,
@@ -374,7 +374,7 @@ pub(super) fn wallet() -> Wallet {
     Wallet::new(sample.holder_key).with(sample.credential).with_mdoc(mdl.document)
 }
 
-/// What the tests ask for: `pid`, `mdl`, or both.
+/// A query for `pid`, `mdl`, or both.
 pub(super) fn asking(ids: &[&str]) -> Value {
     let credential = |id: &&str| match *id {
         "pid" => json!({"id": "pid", "format": "vc+sd-jwt", "issuer_id": samples::ISSUER,
@@ -403,7 +403,7 @@ fn key_id() -> String {
     format!("{}#key", did_web(BASE_URL).unwrap())
 }
 
-/// And the root above it.
+/// Returns the root as well.
 fn certified() -> (Certified, Vec<u8>) {
     let root = Identity::iaca(Curve::P384, CREATED.0);
     let key = SigningKey::from_seed(Curve::P256, "verifier");

@@ -1,5 +1,5 @@
-//! The request of ISO/IEC TS 18013-7 Annex C beside those of OpenID4VP: who is asked for what, who may
-//! answer, and from where.
+//! The request of ISO/IEC TS 18013-7 Annex C next to those of OpenID4VP: its content, and who may
+//! answer from where.
 
 use idgate_core::error::{CreateError, NotAnAnswer};
 use idgate_core::shell::{ClientIdForm, Phase, PresentationRequest};
@@ -19,7 +19,7 @@ const OTHER: &str = "https://other.example";
 const PLAIN: Way = Way::Jar { form: ClientIdForm::DecentralizedIdentifier, encrypted: false };
 const INLINE: Way = Way::Inline { encrypted: false };
 
-/// A session for the page of the shop, and what it passes on for Annex C.
+/// A session for the shop's page, and its request for Annex C.
 fn asked(way: Way, dc_api: DcApi) -> (Gateway, Session, IsoMdocRequest) {
     let mut gateway = Gateway::for_browsers(way, dc_api);
     let session = gateway.create_for(&asking(&["mdl"]), &[], &[SHOP]);
@@ -35,7 +35,7 @@ fn reason(session: &Session) -> Option<&'static str> {
     session.reason_at(NOW).map(Reason::as_str)
 }
 
-/// What becomes of the answer of `change`.
+/// The reason for which an answer with `change` is rejected.
 #[track_caller]
 fn refused(change: impl FnOnce(&mut IsoMdocAnswer)) -> &'static str {
     let (gateway, mut session, request) = asked(Way::Haip, DcApi::Unsigned);
@@ -46,7 +46,7 @@ fn refused(change: impl FnOnce(&mut IsoMdocAnswer)) -> &'static str {
     reason(&session).unwrap()
 }
 
-/// The same of what the response holds.
+/// The same for a change inside the response.
 #[track_caller]
 fn refused_response(change: impl FnOnce(&mut Cbor)) -> &'static str {
     let (gateway, mut session, request) = asked(Way::Haip, DcApi::Unsigned);
@@ -66,10 +66,10 @@ fn documents(response: &mut Cbor) -> &mut Vec<Cbor> {
 }
 
 #[test]
-fn every_way_of_asking_leads_to_the_claims() {
+fn every_iso_mdoc_request_form_returns_the_claims() {
     for way in [INLINE, PLAIN, Way::Haip] {
         for dc_api in [DcApi::Unsigned, DcApi::Signed, DcApi::Multisigned] {
-            // A verifier by value has nobody who signs under a DID.
+            // A verifier by value has no key to sign with a DID.
             if matches!(way, Way::Inline { .. }) && dc_api != DcApi::Unsigned {
                 continue;
             }
@@ -93,7 +93,7 @@ fn every_way_of_asking_leads_to_the_claims() {
 }
 
 #[test]
-fn it_comes_last_and_asks_for_what_the_tenant_asks_for() {
+fn the_iso_mdoc_request_is_last_and_asks_for_the_same_elements() {
     for dc_api in [DcApi::Unsigned, DcApi::Signed, DcApi::Multisigned] {
         let (gateway, session, request) = asked(Way::Haip, dc_api);
         let requests = gateway.passed_on_or_not(&session).unwrap();
@@ -126,7 +126,7 @@ fn it_is_signed_under_the_verifiers_certificate_where_requests_are_signed() {
 }
 
 #[test]
-fn it_has_a_nonce_and_a_key_of_its_own() {
+fn the_iso_mdoc_request_has_its_own_nonce_and_key() {
     let (gateway, session, request) = asked(Way::Haip, DcApi::Unsigned);
     let (_, other) = gateway.passed_on(&session, SHOP).remove(0);
     assert_ne!(Some(&request.recipient), other.encryption.as_ref().map(|(key, _)| &key.point));
@@ -137,7 +137,7 @@ fn it_has_a_nonce_and_a_key_of_its_own() {
 }
 
 #[test]
-fn only_mdocs_of_different_types_are_asked_for_by_it() {
+fn the_iso_mdoc_request_is_only_for_mdocs_of_different_types() {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
     for ids in [&["pid"][..], &["pid", "mdl"]] {
         let session = gateway.create_for(&asking(ids), &[], &[SHOP]);
@@ -154,7 +154,7 @@ fn only_mdocs_of_different_types_are_asked_for_by_it() {
 }
 
 #[test]
-fn a_tenant_may_do_without_it() {
+fn a_tenant_can_switch_off_the_iso_mdoc_request() {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Signed);
     let change = PresentationRequest::without_iso_mdoc;
     let made = gateway.try_create(&asking(&["mdl"]), &[], &[SHOP, OTHER], change);
@@ -162,7 +162,7 @@ fn a_tenant_may_do_without_it() {
     assert!(gateway.iso_mdoc(&session, SHOP).is_none());
 }
 
-/// The signature covers the transcript, and that the origin.
+/// The signature covers the transcript, and the transcript covers the origin.
 #[test]
 fn a_signed_one_is_for_one_origin() {
     for (way, dc_api, is_refused) in [
@@ -195,7 +195,7 @@ fn of_several_origins_the_one_that_fits_is_reported() {
     }
 }
 
-/// What is encrypted for another page does not open, and so settles nothing.
+/// An answer that is encrypted for another page does not decrypt, so it settles nothing.
 #[test]
 fn a_page_from_elsewhere_gets_nothing() {
     for elsewhere in [OTHER, "https://shop.example.evil.example", "https://shop.example/"] {
@@ -221,7 +221,7 @@ fn the_device_signs_for_the_page_that_the_answer_is_encrypted_for() {
 }
 
 #[test]
-fn the_device_signs_with_its_own_key_and_makes_no_mac() {
+fn another_device_key_or_a_device_mac_is_rejected() {
     let other = || SigningKey::from_seed(Curve::P256, "another");
     let swap = |answer: &mut IsoMdocAnswer| answer.documents[0].device_key = other();
     assert_eq!(refused(swap), "device_auth_invalid");
@@ -232,7 +232,7 @@ fn the_device_signs_with_its_own_key_and_makes_no_mac() {
 }
 
 #[test]
-fn a_document_that_nobody_asked_for_is_refused() {
+fn an_unrequested_document_is_rejected() {
     let beside = |answer: &mut IsoMdocAnswer| {
         let mut other = answer.documents[0].clone();
         other.doc_type = "org.example.other".into();
@@ -259,9 +259,9 @@ fn a_document_that_is_missing_is_refused() {
     assert_eq!(refused_response(reported), "claim_missing");
 }
 
-/// What the response says of itself comes before what is in it.
+/// The response's own fields are checked before its documents.
 #[test]
-fn version_status_and_reported_errors_are_looked_at_before_types() {
+fn version_status_and_reported_errors_are_checked_before_types() {
     let other = |response: &mut Cbor| documents(response)[0].set("docType", "org.example.other");
     assert_eq!(refused_response(other), "doc_type_mismatch");
     let of_version_2 = |response: &mut Cbor| {
@@ -282,7 +282,7 @@ fn version_status_and_reported_errors_are_looked_at_before_types() {
 }
 
 #[test]
-fn what_is_not_a_device_response_is_refused() {
+fn an_answer_that_is_not_a_device_response_is_rejected() {
     assert_eq!(refused_response(|response| *response = Cbor::Null), "malformed_presentation");
     let status = |response: &mut Cbor| response.set("status", 10);
     assert_eq!(refused_response(status), "malformed_presentation");
@@ -291,7 +291,7 @@ fn what_is_not_a_device_response_is_refused() {
 }
 
 #[test]
-fn what_does_not_open_changes_nothing() {
+fn an_answer_that_does_not_decrypt_changes_nothing() {
     let (gateway, session, request) = asked(Way::Haip, DcApi::Unsigned);
     let answer = answered(&request);
     let plaintext = answer.device_response().encode();
@@ -315,7 +315,7 @@ fn what_does_not_open_changes_nothing() {
 
 /// Neither protocol's answer is read as the other's.
 #[test]
-fn an_answer_is_of_the_protocol_that_it_names() {
+fn an_answer_must_match_the_protocol_that_it_names() {
     let (gateway, session, request) = asked(Way::Haip, DcApi::Unsigned);
     let (protocol, openid4vp) = gateway.passed_on(&session, SHOP).remove(0);
     let relabelled = |mut credential: Value, protocol: &str| {
@@ -351,9 +351,9 @@ fn an_error_of_the_wallet_settles_the_session() {
     assert_eq!(session.phase(), &Phase::Failed { at, reason, wallet_error });
 }
 
-/// Sets let others be absent; what comes must be a whole option of each that is required.
+/// With sets, documents may be absent; those present must complete an option of each required set.
 #[test]
-fn sets_say_which_documents_must_come() {
+fn credential_sets_decide_which_documents_are_required() {
     let photo = json!({"id": "photo", "format": "mso_mdoc", "issuer_id": samples::MDL_ISSUER,
         "doc_type": "org.iso.23220.photoid.1", "namespace": "org.iso.23220.1",
         "claims": ["family_name"]});
@@ -377,7 +377,8 @@ fn sets_say_which_documents_must_come() {
             assert_eq!(reason(&session), Some("doc_type_mismatch"), "{sets}");
         }
     }
-    // A wallet may say which one it could not give: that matters where it must come.
+    // A wallet may report a document that it could not return. That matters if the document is
+    // required.
     for (sets, expected) in [
         (json!([{"options": [["photo"], ["mdl"]]}]), None),
         (json!([{"options": [["photo", "mdl"]]}]), Some("claim_missing")),
@@ -405,7 +406,7 @@ fn sets_say_which_documents_must_come() {
     documents(&mut response).clear();
     let _reply = gateway.relay(&mut session, &answer.credential_of(&response.encode()).to_string());
     assert_eq!(reason(&session), Some("malformed_presentation"));
-    // Without sets both must come.
+    // Without sets both are required.
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
     let mut session = gateway.create_for(&body, &[], &[SHOP]);
     let mut request = gateway.iso_mdoc(&session, SHOP).unwrap();
@@ -415,7 +416,7 @@ fn sets_say_which_documents_must_come() {
 }
 
 #[test]
-fn keys_are_kept_apart_and_put_back() {
+fn session_keys_are_stored_separately_and_restored() {
     let (gateway, session, request) = asked(Way::Haip, DcApi::Unsigned);
     let mut apart = session.clone();
     let keys = apart.take_encryption_key().unwrap();

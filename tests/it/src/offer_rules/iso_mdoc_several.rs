@@ -1,5 +1,5 @@
-//! Several documents in one DeviceResponse, and several sessions of one page: an answer by ISO/IEC TS
-//! 18013-7 Annex C is whole, and for one session.
+//! Several documents in one DeviceResponse, and several sessions of one page: an answer by ISO/IEC
+//! TS 18013-7 Annex C is accepted only as a whole, and for one session.
 
 use idgate_core::error::NotAnAnswer;
 use idgate_core::shell::Phase;
@@ -16,7 +16,7 @@ use super::harness::{CREATED, Gateway, NOW, Way, asking, result, wallet};
 const SHOP: &str = "https://shop.example";
 const PHOTO_ID: &str = "org.iso.23220.photoid.1";
 
-/// A photo ID of the same issuer and holder as the driving licence.
+/// A photo ID by the same issuer and for the same holder as the driving licence.
 fn photo_id() -> Document {
     let mut document = samples::issue_mdl(CREATED.0).document;
     document.doc_type = PHOTO_ID.into();
@@ -38,7 +38,7 @@ fn answered(request: &IsoMdocRequest) -> IsoMdocAnswer {
     wallet().with_mdoc(photo_id()).answer_iso_mdoc(request).unwrap()
 }
 
-/// What becomes of an answer with both documents, the second of them changed.
+/// The outcome of an answer with both documents, the second of them changed.
 fn relayed(change: impl FnOnce(&mut Document)) -> (Session, Result<WalletReply, NotAnAnswer>) {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
     let mut session = gateway.create_for(&asking_for_both(["mdl", "photo"]), &[], &[SHOP]);
@@ -49,7 +49,7 @@ fn relayed(change: impl FnOnce(&mut Document)) -> (Session, Result<WalletReply, 
 }
 
 #[test]
-fn both_documents_are_verified_in_whichever_order_they_are_asked_for_or_come() {
+fn two_documents_are_verified_in_any_order() {
     for ids in [["mdl", "photo"], ["photo", "mdl"]] {
         for turned_round in [false, true] {
             let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Signed);
@@ -72,7 +72,7 @@ fn another() -> SigningKey {
 }
 
 #[test]
-fn a_good_document_does_not_vouch_for_the_one_behind_it() {
+fn every_document_in_a_device_response_is_verified() {
     let (_, reply) = relayed(|_| {});
     assert!(matches!(reply, Ok(WalletReply::Accepted { .. })), "{reply:?}");
     let refused = |change: fn(&mut Document)| {
@@ -106,17 +106,17 @@ fn nonces_and_keys_are_fresh_for_each_session() {
 }
 
 #[test]
-fn what_was_shown_for_one_session_serves_no_other_of_the_same_page() {
+fn an_answer_cannot_be_replayed_to_another_session_of_the_page() {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
     let [first, second] = [(); 2].map(|()| gateway.create_for(&asking(&["mdl"]), &[], &[SHOP]));
     let shown = answered(&gateway.iso_mdoc(&first, SHOP).unwrap());
     let of_second = gateway.iso_mdoc(&second, SHOP).unwrap();
-    // As it was relayed: encrypted for the first one's key.
+    // As it was relayed, encrypted for the first session's key.
     let mut session = second.clone();
     let refused = gateway.relay(&mut session, &shown.credential().to_string());
     assert_eq!(refused, Err(NotAnAnswer::DecryptionFailed));
     assert_eq!(session.phase(), &Phase::Pending);
-    // By somebody who has opened it, and encrypts it anew.
+    // Decrypted and encrypted again by an attacker.
     let mut sealed_anew = answered(&of_second);
     sealed_anew.transcript = shown.transcript;
     let mut session = second.clone();

@@ -1,4 +1,4 @@
-//! A wallet finds nothing wrong with a request, answers it, and is believed.
+//! A strict wallet has no findings about a request, and its answer is verified.
 
 use idgate_core::Profile;
 use idgate_core::verify::WalletReply;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::harness::{Gateway, NOW, WAYS, Way, asking, result, wallet};
 
 #[test]
-fn every_request_is_without_fault_and_its_answer_is_genuine() {
+fn every_request_passes_a_strict_wallet_and_its_answer_is_verified() {
     for way in WAYS {
         for ids in [&["pid"][..], &["mdl"], &["pid", "mdl"]] {
             let mut gateway = Gateway::of(way);
@@ -35,7 +35,7 @@ fn every_request_is_without_fault_and_its_answer_is_genuine() {
 }
 
 #[test]
-fn without_a_redirect_uri_the_reply_is_an_empty_object() {
+fn without_a_redirect_uri_the_reply_to_the_wallet_is_empty() {
     let way = WAYS[0];
     let mut gateway = Gateway::of(way);
     let mut asked = asking(&["pid"]);

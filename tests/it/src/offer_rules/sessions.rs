@@ -1,4 +1,5 @@
-//! A session with several offers: each takes its own answers only, and one settles it.
+//! A session with several offers: each accepts its own answers only, and one answer settles the
+//! session.
 
 use idgate_core::error::NotAnAnswer;
 use idgate_core::shell::Offer;
@@ -10,7 +11,7 @@ use idgate_testkit::wallet::{Body, Transcript};
 
 use super::harness::{CREATED, Gateway, NOW, Way, asking, did_document, result, scheme, wallet};
 
-/// A session that speaks `haip` and `draft`, in this order, and an answer to either.
+/// A session in `haip` and `draft`, in this order, and an answer to each.
 fn both() -> (Gateway, Session, Request, Body, Body) {
     let mut gateway = Gateway::of(Way::Haip);
     let session = gateway.create(&asking(&["pid"]), &[Profile::Haip, Profile::Draft]);
@@ -74,7 +75,7 @@ fn the_offer_that_settles_closes_the_others() {
 }
 
 #[test]
-fn a_refusal_of_one_offer_settles_the_session_too() {
+fn a_rejected_answer_to_one_offer_settles_the_session() {
     let (mut gateway, mut session, request, _, draft) = both();
     let id = offer(&session, Profile::Draft).id().cloned();
     let forgery = idgate_testkit::openid4vp::Forgery::Nonce;
@@ -85,19 +86,19 @@ fn a_refusal_of_one_offer_settles_the_session_too() {
 }
 
 #[test]
-fn of_two_answers_at_once_one_transition_applies() {
+fn of_two_concurrent_answers_only_one_applies() {
     let (mut gateway, session, _, haip, draft) = both();
     let id = offer(&session, Profile::Draft).id().cloned();
     let (mut by_haip, mut by_draft) = (session.clone(), session.clone());
     gateway.settle(&mut by_haip, None, &haip);
     gateway.settle(&mut by_draft, id.as_ref(), &draft);
-    // Both start from the stored revision: the compare-and-set lets one of them through.
+    // Both start from the stored revision: the compare-and-set lets only one of them through.
     assert_eq!(by_haip.revision(), by_draft.revision());
     assert!(by_haip.revision() > session.revision());
 }
 
 #[test]
-fn an_unknown_offer_takes_nothing() {
+fn an_answer_to_an_unknown_offer_changes_nothing() {
     let (mut gateway, mut session, _, haip, _) = both();
     let unknown = idgate_core::shell::OfferId::new("off_0000000000000000000000");
     let refused = gateway.post_to(&mut session, Some(&unknown), &haip);

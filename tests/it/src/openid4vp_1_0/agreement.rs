@@ -1,12 +1,12 @@
-//! Transaction data that names an SD-JWT VC and an mdoc: the one can sign and must, the other cannot and
-//! need not (OpenID4VP 8.4, B.3.3).
+//! Transaction data that names an SD-JWT VC and an mdoc: the SD-JWT VC can sign and must, the mdoc
+//! cannot and need not (OpenID4VP 8.4, B.3.3).
 
 use idgate_testkit::codec::{HashAlg, from_base64url};
 use idgate_testkit::wallet::{KbJwt, Presentation, present};
 
 use super::*;
 
-/// The answer with the hashes of this text in the proof of the SD-JWT VC.
+/// The answer with the hash of this text in the SD-JWT VC's key binding.
 fn agreeing(desk: &Desk, asked: &Asked, text: &str) -> Answer {
     let mut parameters = desk.answer(asked).parameters;
     let presentation = Presentation::choosing(&desk.wallet.credentials()[0], |_| true);
@@ -51,7 +51,7 @@ fn of_two_that_are_named_the_sd_jwt_signs_and_the_mdoc_is_not_named_to_the_walle
 }
 
 #[test]
-fn mdocs_alone_and_drafts_are_refused_transaction_data() {
+fn transaction_data_is_rejected_for_drafts_and_for_mdocs_alone() {
     let installation = HAIP.installation().with("IDGATE_PROFILES", "haip,draft");
     let mut desk = Desk::start_on(installation, HAIP);
     let asking = |ids: Value| json!([{ "type": "com.example.payment", "credential_ids": ids }]);

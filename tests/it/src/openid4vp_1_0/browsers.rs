@@ -5,7 +5,7 @@ use super::*;
 const SHOP: &str = "https://shop.example";
 
 #[test]
-fn what_came_through_a_browser_is_read_without_its_code() {
+fn claims_answered_through_a_browser_are_read_without_a_code() {
     let installation = HAIP.installation().with("IDGATE_DC_API", "multisigned");
     let mut desk = Desk::start_on(installation, HAIP);
     let mut body = desk.body(BOTH);

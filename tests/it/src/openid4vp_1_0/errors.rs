@@ -1,4 +1,4 @@
-//! What wallets say instead of answering (8.5): noted by its name, and by nothing of the wallet's own.
+//! Wallet errors (8.5): recorded by their standard name, without the wallet's own text.
 
 use super::*;
 
@@ -17,7 +17,7 @@ const CODES: [(&str, &str); 11] = [
 ];
 
 #[test]
-fn a_wallets_error_ends_the_session_plain_and_encrypted() {
+fn a_plain_or_encrypted_wallet_error_ends_a_1_0_session() {
     for variant in [v1(Prefix::RedirectUri, false), v1(Prefix::DecentralizedIdentifier, true), HAIP]
     {
         let mut desk = Desk::start(variant);

@@ -1,4 +1,5 @@
-//! ISO/IEC TS 18013-7 Annex C over HTTP: what a page passes on, and what its server relays.
+//! ISO/IEC TS 18013-7 Annex C over HTTP: the request that a page passes on, and the answer that its
+//! server relays.
 
 use idgate_testkit::iso_mdoc::{IsoMdocAnswer, IsoMdocRequest, PROTOCOL};
 use idgate_testkit::openid4vp::{Certificate, check_path};
@@ -28,7 +29,7 @@ impl Desk {
     }
 }
 
-/// What is passed on last, as a page from `origin` has it.
+/// The last request, as a page on `origin` passes it on.
 #[track_caller]
 fn passed_on(created: &Created, origin: &str) -> IsoMdocRequest {
     let last = created.answer["dc_api"]["requests"].as_array().unwrap().last().unwrap();
@@ -63,7 +64,7 @@ fn what_a_page_brings_back_is_the_result() {
 }
 
 #[test]
-fn what_does_not_open_changes_nothing_and_what_is_forged_ends_the_session() {
+fn an_undecryptable_answer_changes_nothing_and_a_forged_one_ends_the_session() {
     let mut desk = desk("unsigned");
     let created = desk.tenant.create(&desk.for_the_shop(MDOC));
     let copied = passed_on(&created, "https://shop.example.evil.example");
@@ -91,7 +92,7 @@ fn a_page_whose_wallet_declines_ends_the_session() {
 }
 
 #[test]
-fn only_mdocs_are_asked_for_by_it_and_where_it_is_signed_for_one_origin() {
+fn iso_mdoc_requests_are_for_mdocs_only_and_signed_ones_for_one_origin() {
     let mut desk = desk("signed");
     let protocols = |created: &Created| -> Vec<String> {
         let requests = created.answer["dc_api"]["requests"].as_array().unwrap();
@@ -114,9 +115,9 @@ fn only_mdocs_are_asked_for_by_it_and_where_it_is_signed_for_one_origin() {
     desk.tenant.post_session(&body).expect_error(400, "invalid_request");
 }
 
-/// The key is in the store, sealed and apart from the session, until it is settled.
+/// The key is stored sealed and separately from the session until the session settles.
 #[test]
-fn a_gateway_that_starts_again_reads_the_answer() {
+fn a_restarted_gateway_reads_the_iso_mdoc_answer() {
     let mut desk = desk("signed");
     let created = desk.tenant.create(&desk.for_the_shop(MDOC));
     let credential = desk.answered(&passed_on(&created, SHOP)).credential();

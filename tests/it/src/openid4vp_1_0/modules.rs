@@ -1,10 +1,10 @@
-//! The modules that end well: the happy flow, the holder's key with nothing but its members, a request
+//! The successful modules: the happy flow, a holder key with only the required members, a request
 //! fetched by POST, and one fetched twice.
 
 use super::*;
 
 #[test]
-fn every_variant_is_verified_in_both_formats_and_no_check_finds_anything() {
+fn every_conformance_variant_is_verified_in_both_formats() {
     for variant in VARIANTS {
         let mut desk = Desk::start(variant);
         for formats in [SD_JWT_VC, MDOC, BOTH] {
@@ -18,7 +18,7 @@ fn every_variant_is_verified_in_both_formats_and_no_check_finds_anything() {
 }
 
 #[test]
-fn the_holders_key_is_taken_with_and_without_members_beside_its_coordinates() {
+fn a_holder_key_may_have_members_other_than_its_coordinates() {
     let mut desk = Desk::start(HAIP);
     let holder = samples::holder_key(idgate_testkit::keys::Curve::P256);
     let mut full = holder.public_jwk();
@@ -34,7 +34,7 @@ fn the_holders_key_is_taken_with_and_without_members_beside_its_coordinates() {
 }
 
 #[test]
-fn a_request_is_fetched_by_post_with_the_wallets_nonce_in_it() {
+fn a_request_fetched_by_post_has_the_wallet_nonce() {
     for variant in VARIANTS.into_iter().filter(|one| one.prefix != Prefix::RedirectUri) {
         let installation = variant.installation().with("IDGATE_REQUEST_URI_METHOD", "post");
         let mut desk = Desk::start_on(installation, variant);
@@ -44,7 +44,7 @@ fn a_request_is_fetched_by_post_with_the_wallets_nonce_in_it() {
         let (asked, findings) = desk.read(&created.uri, SD_JWT_VC, Some(WALLET_NONCE));
         assert!(findings.is_empty(), "{variant:?}:\n{findings}");
         assert_eq!(asked.parameters["wallet_nonce"], WALLET_NONCE);
-        // A wallet that cannot POST falls back to GET, and is answered without a nonce.
+        // A wallet that cannot POST falls back to GET, and gets a request without its nonce.
         let (asked, findings) = desk.read(&created.uri, SD_JWT_VC, None);
         assert!(findings.is_empty(), "{variant:?}:\n{findings}");
         desk.settle(&desk.answer(&asked));
@@ -53,13 +53,13 @@ fn a_request_is_fetched_by_post_with_the_wallets_nonce_in_it() {
 }
 
 #[test]
-fn a_request_that_is_fetched_twice_is_the_same_and_another_session_has_another_key() {
+fn fetching_a_request_twice_gives_the_same_parameters() {
     let mut desk = Desk::start(HAIP);
     let created = desk.create(BOTH);
     let (first, second) = (desk.request(&created, BOTH), desk.request(&created, BOTH));
     let parameters = |asked: &Asked| {
         let mut parameters = asked.parameters.clone();
-        // These say when it was fetched.
+        // These depend on the time of the fetch.
         parameters.retain(|name, _| !["iat", "exp"].contains(&name.as_str()));
         parameters
     };
@@ -72,7 +72,7 @@ fn a_request_that_is_fetched_twice_is_the_same_and_another_session_has_another_k
 }
 
 #[test]
-fn no_part_of_an_encrypted_answers_header_means_anything_beyond_the_key() {
+fn an_encrypted_answer_with_a_random_apv_is_accepted() {
     let mut desk = Desk::start(HAIP);
     let created = desk.create(SD_JWT_VC);
     let asked = desk.request(&created, SD_JWT_VC);

@@ -1,5 +1,4 @@
-//! One session for wallets of two generations: each finds a request of its own, and one answer is
-//! taken.
+//! One session for draft and 1.0 wallets: each finds its own request, and one answer is accepted.
 
 use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::request_object::{JarLink, JarRequest};
@@ -28,7 +27,7 @@ impl Desk {
         self.tenant.create(&body)
     }
 
-    /// The request of HAIP, behind the links of its wallets.
+    /// The HAIP request, behind the links of its wallets.
     fn new_request(&mut self, created: &Created, formats: &[Format]) -> Asked {
         let links = &created.answer["deep_links"];
         let after = |link: &Value| link.as_str().unwrap().split_once("://").unwrap().1.to_owned();
@@ -52,7 +51,7 @@ impl Desk {
 }
 
 #[test]
-fn a_wallet_of_each_generation_answers_through_its_own_link() {
+fn draft_and_1_0_wallets_answer_through_their_own_links() {
     let mut desk = Desk::of_two_profiles();
     for formats in [SD_JWT_VC, MDOC, BOTH] {
         let created = desk.create_in_both(formats);
@@ -78,7 +77,7 @@ fn a_wallet_of_each_generation_answers_through_its_own_link() {
 }
 
 #[test]
-fn haip_by_reference_beside_a_draft_by_value() {
+fn a_session_can_have_haip_by_reference_and_draft_by_value() {
     let mut desk = Desk::with_drafts_by_value();
     for formats in [SD_JWT_VC, MDOC] {
         for by_draft in [false, true] {
@@ -90,7 +89,7 @@ fn haip_by_reference_beside_a_draft_by_value() {
             let old = desk.wallet.answer(&draft, now_ms()).unwrap().form_body();
             let new = desk.answer(&asked);
             assert_ne!(draft.response_uri, new.response_uri);
-            // Neither fits the other, and changes nothing.
+            // Neither fits the other request, and nothing changes.
             desk.post(&new.response_uri, &old).expect_error(400, "invalid_response");
             desk.post(&draft.response_uri, &new.body()).expect_error(400, "invalid_response");
             if by_draft {

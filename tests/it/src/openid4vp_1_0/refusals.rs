@@ -1,4 +1,4 @@
-//! The modules that end badly: one part of an answer is not as it should be, and the tenant reads why.
+//! The failing modules: one part of an answer is wrong, and the tenant reads the reason.
 
 use std::thread;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::stores;
 use crate::tamper::Expected as Outcome;
 
-/// What is forged, and what comes of it.
+/// A forgery and its outcome.
 type Row = (Forgery, Outcome);
 
 const fn refused(forgery: Forgery, reason: &'static str) -> Row {
@@ -92,7 +92,7 @@ fn mismatches(variant: Variant) -> Vec<String> {
     wrong
 }
 
-/// HTTP status and `error`, status and reason of the session.
+/// HTTP status and `error`, and the session's status and reason.
 fn outcome(desk: &mut Desk, formats: &[Format], forgery: Forgery) -> (u16, String, String, String) {
     let created = desk.create(formats);
     let asked = desk.request(&created, formats);
@@ -107,7 +107,7 @@ fn outcome(desk: &mut Desk, formats: &[Format], forgery: Forgery) -> (u16, Strin
 }
 
 #[test]
-fn the_answer_to_another_session_settles_nothing() {
+fn an_answer_to_another_session_settles_nothing() {
     for variant in [v1(Prefix::RedirectUri, false), HAIP] {
         let mut desk = Desk::start(variant);
         let [mine, other] = [(); 2].map(|()| desk.create(SD_JWT_VC));
@@ -122,7 +122,7 @@ fn the_answer_to_another_session_settles_nothing() {
 }
 
 #[test]
-fn of_two_credentials_the_failure_of_one_refuses_both() {
+fn if_one_of_two_credentials_fails_both_are_rejected() {
     let mut desk = Desk::start(HAIP);
     for (forgery, reason) in [
         (Forgery::Nonce, "nonce_mismatch"),

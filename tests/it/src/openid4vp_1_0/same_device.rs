@@ -1,5 +1,5 @@
-//! Same device under HAIP (H5.1): what was shown is read with the code that the browser brought back,
-//! or not at all.
+//! Same device under HAIP (H5.1): claims are read with the response code that the browser brought
+//! back, or not at all.
 
 use super::*;
 use crate::tenant::members;
@@ -23,7 +23,7 @@ fn claims_are_read_with_the_code_of_the_browser_alone() {
 }
 
 #[test]
-fn a_tenant_that_does_not_rely_on_the_browser_says_so() {
+fn same_device_false_needs_no_response_code() {
     let mut desk = Desk::start(HAIP);
     let mut body = desk.body(SD_JWT_VC);
     body["same_device"] = false.into();
@@ -34,7 +34,7 @@ fn a_tenant_that_does_not_rely_on_the_browser_says_so() {
 }
 
 #[test]
-fn every_session_has_a_code_of_its_own_for_errors_too() {
+fn every_session_has_its_own_response_code_also_for_errors() {
     let mut desk = Desk::start(HAIP);
     let mut codes = Vec::new();
     for error in [false, true, false] {
@@ -52,7 +52,7 @@ fn every_session_has_a_code_of_its_own_for_errors_too() {
 }
 
 #[test]
-fn haip_without_a_place_to_return_to_is_refused() {
+fn haip_without_a_redirect_uri_is_rejected() {
     let mut desk = Desk::start(HAIP);
     let body = json!({ "credentials": [credential(Format::SdJwtVc)] });
     desk.tenant.post_session(&body).expect_error(400, "invalid_request");

@@ -1,5 +1,5 @@
-//! What is switched off, a profile or browsers: the sessions that were made before are served to their
-//! end, and no others are made.
+//! A profile or browser requests are switched off: existing sessions are served to their end, and
+//! no new ones are created.
 
 use super::*;
 
@@ -53,7 +53,7 @@ fn open_sessions_of_a_profile_that_is_switched_off_are_served_to_their_end() {
 }
 
 #[test]
-fn both_requests_of_an_open_session_are_served_with_draft_alone() {
+fn open_sessions_with_two_requests_are_served_after_switching_to_draft_alone() {
     let installation = HAIP.installation().with("IDGATE_PROFILES", "haip,draft");
     let mut desk = Desk::start_on(installation, HAIP);
     let mut body = desk.body(SD_JWT_VC);

@@ -1,4 +1,4 @@
-//! The tamper tables of 1.0 over HTTP: status, `error` and the session that each row leaves.
+//! The tamper tables of 1.0 over HTTP: status, `error` and the resulting session of each row.
 
 use std::thread;
 

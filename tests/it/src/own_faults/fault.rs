@@ -1,4 +1,4 @@
-//! Faults of the machine that a gateway runs on, switched on and off beside a running one.
+//! Faults of the machine that a gateway runs on, switched on and off while it runs.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -18,30 +18,30 @@ use crate::server::{Installation, Server, eventually};
 use crate::tenant::Tenant;
 
 const DISK_KIB: usize = 12 * 1024;
-/// More writes than may wait for one client's sessions, which are 256, and 64 under way.
+/// More writes than may wait for one client's sessions, which are 256, plus 64 in progress.
 pub(super) const CROWD: usize = 400;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Fault {
-    /// All turns of an issuer to fetch are taken by answers about silent hosts.
+    /// Answers about silent hosts hold all turns of an issuer to fetch.
     NoPermit,
-    /// Every file descriptor that the process may have is in use.
+    /// The process has used every file descriptor that it may have.
     NoDescriptor,
-    /// The system has no randomness.
+    /// The system's random number generator fails.
     NoRandomness,
-    /// No byte is free where the data directory is.
+    /// No byte is free on the data directory's disk.
     DiskFull,
-    /// Nothing more may wait to be written.
+    /// The write queue is full.
     QueueFull,
-    /// Another program holds the database.
+    /// Another program locks the database.
     DatabaseLocked,
-    /// The system clock is set an hour forward.
+    /// The system clock is set forward by an hour.
     ClockForward,
-    /// The same backward.
+    /// The system clock is set back by an hour.
     ClockBackward,
 }
 
-/// How a gateway is started so that its fault can be had. `None`: not on this machine.
+/// Prepares a gateway for the fault. `None`: impossible on this machine.
 pub(super) fn prepare(fault: Fault, installation: Installation) -> Option<Installation> {
     match fault {
         Fault::DiskFull => can_mount().then_some(installation),
@@ -54,7 +54,7 @@ pub(super) fn serve(fault: Fault, installation: &Installation) -> Server {
     if fault != Fault::DiskFull {
         return installation.serve_by(serve);
     }
-    // A disk of its own, seen by this process alone.
+    // A separate disk that only this process sees.
     let script = format!(
         "mkdir \"$0.disk\" && mount -t tmpfs -o size={DISK_KIB}k none \"$0.disk\" && \
          cp -a \"$0/.\" \"$0.disk\" && mount --bind \"$0.disk\" \"$0\" && exec \"$@\""
@@ -72,7 +72,7 @@ pub(super) fn serve(fault: Fault, installation: &Installation) -> Server {
     installation.serve_by(command)
 }
 
-/// A fault while it lasts.
+/// A fault in effect.
 pub(super) enum Lasting {
     Silence(Vec<Source>),
     Limit { pid: u32, before: String },
@@ -82,12 +82,12 @@ pub(super) enum Lasting {
     Machine(Machine),
 }
 
-/// The gateway that has a fault.
+/// The gateway that has the fault.
 pub(super) struct Patient<'a> {
     pub(super) fault: Fault,
     pub(super) installation: &'a Installation,
     pub(super) server: &'a Server,
-    /// What takes all turns to fetch.
+    /// Takes all turns to fetch.
     pub(super) turns: Option<Turns>,
     /// Sessions whose requests a crowd of wallets fetches.
     pub(super) crowd: Vec<String>,
@@ -103,7 +103,7 @@ impl Lasting {
             Fault::NoPermit => Self::Silence(patient.turns.take().unwrap().take()),
             Fault::NoDescriptor => {
                 let before = limit(server.pid());
-                // The lowest number that is free is refused, and so is every higher one.
+                // The lowest free number is refused, and so is every higher one.
                 let used = used_numbers(server.pid());
                 let free = (0..).find(|number| !used.contains(number)).unwrap();
                 set_limit(server.pid(), &free.to_string());
@@ -114,7 +114,7 @@ impl Lasting {
                 let dir = installation.data_dir();
                 let filler = disk.join(dir.strip_prefix("/").unwrap()).join("filler");
                 fill(&filler);
-                // What the log still has room for inside.
+                // Uses up the room inside the log.
                 for _ in 0..10_000 {
                     if patient.tenant.post_session(patient.request).status != 201 {
                         return Self::Disk(filler);
@@ -172,7 +172,8 @@ fn lock(installation: &Installation) -> Connection {
     conn
 }
 
-/// Wallets that fetch the requests of these sessions, from a few addresses; nobody reads the answers.
+/// Wallets that fetch the requests of these sessions, from a few addresses. They never read the
+/// answers.
 fn crowd(address: SocketAddr, sessions: &[String]) -> Vec<Socket> {
     let fetch = |(host, id): (u8, &String)| {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();

@@ -1,4 +1,4 @@
-//! Hosts of status lists that do not answer, or cannot be looked up.
+//! Status list hosts that do not answer, or cannot be looked up.
 
 use std::thread;
 
@@ -86,7 +86,7 @@ fn an_issuer_with_many_silent_hosts_leaves_other_issuers_alone() {
 }
 
 #[test]
-fn a_name_that_cannot_be_looked_up_for_want_of_descriptors_is_an_own_fault() {
+fn a_dns_failure_for_lack_of_descriptors_is_the_gateways_own_fault() {
     let mut ward = Ward::start(Fault::NoDescriptor).unwrap();
     let uri = ward.source.uri_by_name("list");
     let now_ms = ward.now_ms();

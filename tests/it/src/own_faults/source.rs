@@ -1,4 +1,4 @@
-//! A host of status lists that can keep silent.
+//! A status list host that can keep silent.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use idgate_testkit::status::{StatusJwt, StatusList};
 use crate::server::eventually;
 use crate::tenant::now_ms;
 
-/// Every path of it is a list in which everybody is good. Ends with the test process.
+/// Every path is a list in which all credentials are valid. Ends with the test process.
 #[derive(Clone)]
 pub(super) struct Source {
     base: String,
@@ -61,12 +61,12 @@ impl Source {
         format!("{}/{path}", self.base)
     }
 
-    /// A list that it was not asked for yet, so that nobody knows it.
+    /// A list that was not requested yet, so it is not cached.
     pub(super) fn next_uri(&self) -> String {
         self.uri(&format!("list{}", self.asked()))
     }
 
-    /// A list by a name of the host that has to be looked up.
+    /// A list by a host name that has to be looked up.
     pub(super) fn uri_by_name(&self, path: &str) -> String {
         self.uri(path).replace("127.0.0.1", "localhost")
     }
@@ -76,7 +76,7 @@ impl Source {
         self.gate.changed.notify_all();
     }
 
-    /// How often it was asked.
+    /// How often it was requested.
     pub(super) fn asked(&self) -> usize {
         self.gate.state.lock().unwrap().asked
     }
@@ -100,7 +100,7 @@ fn answer(mut stream: TcpStream, gate: &Gate) {
     state.asked += 1;
     drop(gate.changed.wait_while(state, |state| state.silent));
     let uri = format!("http://{}{}", host.unwrap_or_default(), path.unwrap_or_default());
-    // The gateway's clock may be behind: it does not move while a test looks.
+    // The gateway's clock may be behind: it does not move while a test checks.
     let list = StatusJwt::new(&StatusList::new(1, 64), &uri, now_ms() / 1000 - 3600);
     let body = list.sign(&samples::issuer_key(Curve::P256));
     let head = format!(
@@ -108,7 +108,7 @@ fn answer(mut stream: TcpStream, gate: &Gate) {
          Connection: close\r\n\r\n",
         body.len()
     );
-    // Whoever asked may be gone.
+    // The client may be gone.
     let _ = stream.write_all(format!("{head}{body}").as_bytes());
     gate.state.lock().unwrap().answered += 1;
 }

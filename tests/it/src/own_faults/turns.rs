@@ -1,4 +1,4 @@
-//! Taking turns to fetch from all who ask for one issuer's credentials.
+//! Takes all turns to fetch for one issuer's credentials.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -14,7 +14,7 @@ const HOSTS: u8 = 4;
 /// … each with as many turns as a host has.
 const PER_HOST: usize = 8;
 
-/// Answers whose status is at silent hosts, made and not yet posted.
+/// Answers whose status is at silent hosts, built and not posted yet.
 pub(super) struct Turns {
     hosts: Vec<Source>,
     answers: Vec<Open>,
@@ -39,7 +39,7 @@ impl Turns {
         Self { hosts, answers, address }
     }
 
-    /// Posts them, and waits until all hosts are asked for what they may be asked for.
+    /// Posts them, and waits until every host has received as many requests as allowed.
     pub(super) fn take(self) -> Vec<Source> {
         let Self { hosts, answers, address } = self;
         let all = answers.len();

@@ -1,8 +1,8 @@
-//! One browser has a page; what proves that it was this one; and what another one sees.
+//! One browser has a page: how it proves that, and what other browsers see.
 
 use super::*;
 
-/// What of a page another browser must not see.
+/// Checks that another browser sees nothing of a page.
 fn assert_tells_nothing(page: &str) {
     assert!(page.contains("This page is open in another browser"), "{page}");
     for hidden in ["shop", "First name", "openid4vp", "id=\"qr\"", "id=\"back\"", "/cancel"] {
@@ -34,12 +34,12 @@ fn looking_takes_nothing_and_the_first_browser_that_acts_has_the_page() {
         assert_eq!((answer.status, answer.json()), (403, json!({ "state": "taken" })));
         assert!(answer.header("set-cookie").is_none());
     }
-    // It stays the first one's, as often as that comes.
+    // It stays with the first browser, however often that one comes back.
     assert_eq!(first.take()["state"], "open");
     assert_eq!(first.state(), "open");
 }
 
-/// Takes the page without a cookie, with a key that the browser made.
+/// Takes the page without a cookie, with a key that the browser generated.
 fn take_with(browser: &mut Browser, keys: &[&str]) -> Response {
     let request = Request::post(format!("{}/take", browser.path));
     let request = keys.iter().fold(request, |all, key| all.header("Idgate-Page-Key", *key));
@@ -47,7 +47,7 @@ fn take_with(browser: &mut Browser, keys: &[&str]) -> Response {
 }
 
 #[test]
-fn a_page_whose_reply_was_lost_is_taken_again_with_the_same_key_and_with_no_other() {
+fn a_page_can_be_taken_again_only_with_the_same_key() {
     let gateway = Gateway::trusting(installation().with("IDGATE_LOG", "trace"), &sample_trust());
     let created = gateway.tenant().create(&request());
     let mut browser = Browser::new(&gateway, &created);
@@ -66,7 +66,7 @@ fn a_page_whose_reply_was_lost_is_taken_again_with_the_same_key_and_with_no_othe
         assert_eq!((refused.status, refused.json()), (403, json!({ "state": "taken" })));
         assert!(refused.header("set-cookie").is_none());
     }
-    // A key takes, and opens nothing by itself.
+    // A key takes the page, and opens nothing by itself.
     assert_eq!(browser.get("").status, 403);
     browser.cookie = Some(cookies[0].clone());
     browser.page();
@@ -76,7 +76,7 @@ fn a_page_whose_reply_was_lost_is_taken_again_with_the_same_key_and_with_no_othe
 }
 
 #[test]
-fn a_key_that_no_gateway_would_have_made_takes_nothing() {
+fn a_malformed_page_key_takes_no_page() {
     let (gateway, _, created, mut browser) = opened(&request());
     for keys in [
         &[""][..],
@@ -92,12 +92,12 @@ fn a_key_that_no_gateway_would_have_made_takes_nothing() {
         assert!(refused.header("set-cookie").is_none(), "{keys:?}");
         refused.expect_error(400, "invalid_request");
     }
-    // It is still nobody's.
+    // No browser has it yet.
     Browser::new(&gateway, &created).take();
 }
 
 #[test]
-fn the_cookie_is_bound_to_host_and_page_and_hidden_from_scripts() {
+fn the_cookie_is_host_only_page_only_and_http_only() {
     let (gateway, mut tenant, _, mut browser) = opened(&request());
     let taken = browser.post("/take").expect_status(200);
     let cookie = taken.header("set-cookie").unwrap();
@@ -118,7 +118,7 @@ fn the_cookie_is_bound_to_host_and_page_and_hidden_from_scripts() {
         browser.cookie = Some(cookie.clone());
         assert_eq!(browser.get("").status, 403, "{cookie}");
     }
-    // Of another session of the same tenant it opens nothing.
+    // For another session of the same tenant it opens nothing.
     let other = tenant.create(&request());
     let mut other = Browser::new(&gateway, &other);
     other.take();
@@ -129,7 +129,7 @@ fn the_cookie_is_bound_to_host_and_page_and_hidden_from_scripts() {
 }
 
 #[test]
-fn without_a_script_a_button_takes_the_page_and_leads_back_to_it() {
+fn without_javascript_a_button_takes_the_page() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request());
     let page = browser.page();
     assert!(page.contains("<noscript>") && page.contains("href=\"openid4vp://"), "{page}");
@@ -138,7 +138,7 @@ fn without_a_script_a_button_takes_the_page_and_leads_back_to_it() {
     let button =
         format!("<form method=\"post\" action=\"{}/take\"><button>Back to shop", browser.path);
     assert!(page.contains(&button), "{page}");
-    assert!(!page.contains("page_code"), "nobody has the page yet: {page}");
+    assert!(!page.contains("page_code"), "no browser has the page yet: {page}");
     let request = Request::post(format!("{}/take", browser.path)).header("Accept", "text/html");
     let led = browser.send(request).expect_status(303);
     assert_eq!(led.header("location"), Some(&*browser.path));
@@ -146,12 +146,13 @@ fn without_a_script_a_button_takes_the_page_and_leads_back_to_it() {
         led.header("set-cookie").and_then(|it| it.split(';').next()).map(str::to_owned);
     let page = browser.page();
     assert!(page.contains("href=\"https://shop.example/back?order=1#top\""), "{page}");
-    assert!(!page.contains("page_code"), "it was taken when all was over: {page}");
+    assert!(!page.contains("page_code"), "it was taken after the end: {page}");
 }
 
-/// A stranger with the address could wait until the person has answered, and then be taken for the person.
+/// A stranger with the address could wait until the person has answered, and then be taken for that
+/// person.
 #[test]
-fn a_settled_page_that_nobody_has_taken_gives_no_code() {
+fn a_settled_page_without_a_browser_gives_no_code() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request());
     tenant.post_answer(&created.id, &form(&sample_wallet(), &created)).expect_status(200);
     browser.take();
@@ -174,11 +175,11 @@ fn the_browser_of_the_page_brings_back_the_code_that_the_tenant_reads() {
     assert!(browser.page().contains(&back.replace('&', "&amp;")));
     let details = &tenant.read(&created.id)["verification_details"];
     assert_eq!(details["page_code"], code);
-    // What the wallet is told is another one.
+    // The wallet's own response code is another one.
     let response_code = details["response_code"].as_str().unwrap();
     assert_ne!(response_code, code);
     assert!(wallets["redirect_uri"].as_str().unwrap().contains(response_code));
-    // Whoever has only the link gets neither.
+    // A browser with only the link gets neither.
     let mut other = Browser::new(&gateway, &created);
     let taken = other.get("");
     assert_eq!(taken.status, 403);
@@ -186,7 +187,7 @@ fn the_browser_of_the_page_brings_back_the_code_that_the_tenant_reads() {
 }
 
 #[test]
-fn without_a_way_back_there_is_no_code() {
+fn without_a_redirect_uri_there_is_no_response_code() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request_for(&["given_name"]));
     browser.take();
     tenant.post_answer(&created.id, &form(&sample_wallet(), &created)).expect_status(200);
@@ -211,10 +212,10 @@ fn where_the_wallet_leads_back_nobody_scans_and_the_page_has_no_code() {
     let reply = tenant.post_answer(&created.id, &answer.body()).expect_status(200).json();
     let code = reply["redirect_uri"].as_str().unwrap().split("response_code=").nth(1).unwrap();
     let code = code.trim_end_matches("#top");
-    assert_eq!(browser.get("/state").json()["back"], BACK, "it leads back, and proves nothing");
+    assert_eq!(browser.get("/state").json()["back"], BACK, "the link back has no code");
     let session = tenant.read(&format!("{}?response_code={code}", created.id));
     assert!(!members(&session["verification_details"]).contains(&"page_code"));
-    // The gate of the result is the code of the wallet alone.
+    // Only the wallet's response code allows reading the result.
     assert!(!members(&tenant.read(&created.id)).contains(&"claims"));
 }
 

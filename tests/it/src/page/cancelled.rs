@@ -17,7 +17,7 @@ use crate::webhooks::receiver::Receiver;
 use crate::ws::Stream;
 
 impl Browser {
-    /// Presses "Cancel": a browser sends the form.
+    /// Presses "Cancel", which sends the form.
     pub(super) fn cancels(&mut self) -> Response {
         let request = Request::post(format!("{}/cancel", self.path)).header("Accept", "text/html");
         let request = request.header("Origin", "null").header("Sec-Fetch-Site", "same-origin");
@@ -29,7 +29,7 @@ impl Browser {
     }
 }
 
-/// The entry of the audit log on the session's end.
+/// The audit log's entry about the session's end.
 fn end_of(gateway: &Gateway, created: &Created) -> Value {
     let export = gateway.installation.run(&["audit", "export"]).json();
     let mut entries = export["entries"].as_array().unwrap().iter();
@@ -54,7 +54,7 @@ fn a_person_ends_the_session_and_the_tenant_sees_it() {
     tenant.expect_failed(&created, "cancelled");
     let entry = end_of(&gateway, &created);
     assert_eq!((&entry["actor"], &entry["error_code"]), (&json!("person"), &json!("cancelled")));
-    // A wallet is late.
+    // A wallet answers too late.
     let answer = form(&sample_wallet(), &created);
     tenant.post_answer(&created.id, &answer).expect_error(409, "session_not_pending");
     let failed = gateway.installation.run(&["audit", "verify"]);
@@ -62,7 +62,7 @@ fn a_person_ends_the_session_and_the_tenant_sees_it() {
 }
 
 #[test]
-fn a_page_that_no_browser_has_is_bound_and_cancelled_in_one_step() {
+fn cancelling_binds_a_free_page_in_the_same_step() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request());
     browser.page();
     let led = browser.cancels().expect_status(303);
@@ -74,7 +74,7 @@ fn a_page_that_no_browser_has_is_bound_and_cancelled_in_one_step() {
 }
 
 #[test]
-fn another_browser_and_another_site_cancel_nothing() {
+fn another_browser_or_site_cannot_cancel() {
     let (gateway, mut tenant, created, mut browser) = opened(&request());
     browser.take();
     let mut other = Browser::new(&gateway, &created);
@@ -100,7 +100,7 @@ fn another_browser_and_another_site_cancel_nothing() {
 }
 
 #[test]
-fn a_settled_session_stays_as_it_is() {
+fn a_settled_session_cannot_be_cancelled() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request());
     browser.take();
     tenant.post_answer(&created.id, &form(&sample_wallet(), &created)).expect_status(200);
@@ -113,7 +113,7 @@ fn a_settled_session_stays_as_it_is() {
 }
 
 #[test]
-fn a_cancel_is_limited_as_the_page_is() {
+fn cancel_requests_share_the_pages_rate_limit() {
     let (gateway, created, mut browser) = exhausted();
     assert_eq!(browser.cancels().status, 429);
     assert_eq!(gateway.tenant().read(&created.id)["status"], "PENDING");
@@ -137,7 +137,7 @@ fn a_session_whose_answer_is_being_checked_is_not_cancelled() {
     let mut wallet = gateway.http();
     std::thread::scope(|scope| {
         let answered = stores::spawn(scope, || wallet.try_send(&answer));
-        // The gateway asks for the list, and gets it never.
+        // The gateway requests the list and never gets it.
         let (mut asked, _) = list.accept().unwrap();
         assert!(asked.read(&mut [0; 64]).unwrap() > 0);
         // No browser has the page yet. The one that tried takes it, or it would not see the end.
@@ -177,7 +177,7 @@ fn stream_webhook_and_sums_say_so_as_of_every_other_end() {
     receiver.wait_for(1);
     let sent = receiver.of_session(&created.id);
     assert_eq!((sent.len(), &sent[0].json()["status"]), (1, &json!("FAILED")));
-    // Sums are of live sessions.
+    // Metrics count live sessions only.
     let created = gateway.tenant_of(&live).create(&request());
     Browser::new(&gateway, &created).cancels().expect_status(303);
     let sums = Request::get("/v1/admin/metrics?window_hours=1").bearer(token);
@@ -201,9 +201,10 @@ fn the_key_of_a_cancelled_session_is_erased() {
     eventually("the key is erased", || keys() == 0);
 }
 
-/// It could not read a session that ended so, and it would show another state than its neighbour.
+/// The older node could not read a session with this end, and would show another state than its
+/// neighbour.
 #[test]
-fn while_an_older_gateway_shares_the_database_nothing_is_cancelled_or_shown_as_fetched() {
+fn an_older_node_disables_cancel_and_the_fetched_state() {
     let Some((cluster, url)) = stores::cluster().zip(stores::migrated()) else { return };
     let installation = Installation::on(&url).with("IDGATE_PAGE", "on");
     let installation = installation.with("OID4VP_REQUEST_MODE", "jar");

@@ -3,7 +3,7 @@
 use super::*;
 use crate::certificates::{Ca, certify, registration_with};
 
-/// Registers the client by a certificate with these members more.
+/// Registers the client with these additional members in the certificate.
 fn register(gateway: &Gateway, more: &Value) {
     let mut payload = json!({ "sub": "VATUT-123", "credentials": [{ "format": "dc+sd-jwt",
         "meta": { "vct_values": [idgate_testkit::samples::VCT] },
@@ -48,7 +48,7 @@ fn the_page_leads_to_the_deletion_of_data_and_to_the_authority_of_the_certificat
         assert!(shown.contains(link), "{link}: {shown}");
     }
     assert_eq!(shows(&shown), (true, true));
-    // A contact that a browser cannot follow is text.
+    // A contact that is not a usable link is shown as text.
     register(
         &gateway,
         &json!({
@@ -63,7 +63,7 @@ fn the_page_leads_to_the_deletion_of_data_and_to_the_authority_of_the_certificat
         "{shown}"
     );
     assert!(!shown.contains("href=\"javascript"), "{shown}");
-    // A request that carries no certificate has no contacts of one.
+    // A request without a certificate has no contacts.
     let created = gateway.tenant().create(&request());
     let plain = Browser::new(&gateway, &created).page();
     assert_eq!(shows(&plain), (false, false));

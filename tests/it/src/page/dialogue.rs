@@ -1,4 +1,4 @@
-//! The browser's own dialogue on the page: the gateway is the origin.
+//! The browser's own dialogue on the page: here the gateway is the origin.
 
 use idgate_testkit::openid4vp::{Answer, Request as Asked};
 
@@ -10,7 +10,7 @@ fn gateway() -> Gateway {
     Gateway::trusting(installation.with("IDGATE_DC_API", "signed"), &sample_trust())
 }
 
-/// The same with limits. No time passes in which a request would be let in again.
+/// The same with rate limits. Time stands still, so no limit refills.
 fn limited() -> Gateway {
     let limited = installation().with("IDGATE_PROFILES", "1.0").with("IDGATE_RATE_LIMITS", "on");
     let limited = limited.with("IDGATE_DC_API", "signed").with_machine();
@@ -19,7 +19,7 @@ fn limited() -> Gateway {
     gateway
 }
 
-/// The last request that the page passes on, which is unsigned, as a page from `origin` has it.
+/// The last request, which is unsigned, as a page on `origin` passes it on.
 fn passed_on(browser: &mut Browser, origin: &str) -> (String, Asked) {
     let requests = browser.get("/dc-api").expect_status(200).json();
     let last = requests["requests"].as_array().unwrap().last().unwrap().clone();
@@ -33,7 +33,7 @@ fn answer(browser: &mut Browser, body: &Value) -> Response {
 }
 
 #[test]
-fn a_page_asks_its_browser_and_brings_back_what_it_got() {
+fn a_page_asks_its_browser_and_posts_the_answer() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     for same_device in [false, true] {
@@ -62,7 +62,7 @@ fn a_page_asks_its_browser_and_brings_back_what_it_got() {
 }
 
 #[test]
-fn by_reference_a_session_is_created_until_its_page_asks_or_answers() {
+fn a_by_reference_session_stays_created_until_its_page_asks_or_answers() {
     let installation = installation().with("IDGATE_PROFILES", "1.0,draft");
     let installation = installation.with("OID4VP_REQUEST_MODE", "jar");
     let gateway = Gateway::trusting(installation.with("IDGATE_DC_API", "signed"), &sample_trust());
@@ -77,12 +77,12 @@ fn by_reference_a_session_is_created_until_its_page_asks_or_answers() {
     let origin = gateway.server.base_url.clone();
     let (protocol, asked) = passed_on(&mut browser, &origin);
     assert_eq!(tenant.read(&created.id)["status"], "PENDING");
-    // The same again changes nothing.
+    // Repeating it changes nothing.
     assert_eq!(passed_on(&mut browser, &origin).0, protocol);
     let credential = sample_wallet().answer_1_0(&asked, now_ms()).unwrap().credential(&protocol);
     assert_eq!(answer(&mut browser, &credential).expect_status(200).json()["state"], "done");
     assert_eq!(tenant.read(&created.id)["status"], "VERIFIED");
-    // What the tenant hands to its own page is out at once.
+    // A request that the tenant passes to its own page is pending immediately.
     let mut own = request();
     own["dc_api"] = json!({ "origins": ["https://shop.example"] });
     let created = tenant.create(&own);
@@ -90,21 +90,21 @@ fn by_reference_a_session_is_created_until_its_page_asks_or_answers() {
 }
 
 #[test]
-fn who_does_not_have_the_page_neither_asks_nor_answers() {
+fn only_the_browser_that_has_the_page_asks_and_answers() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
     let mut stranger = Browser::new(&gateway, &created);
     let taken = json!({ "state": "taken" });
     for refused in [stranger.get("/dc-api"), answer(&mut stranger, &json!({}))] {
-        assert_eq!((refused.status, refused.json()), (403, taken.clone()), "nobody has it yet");
+        assert_eq!((refused.status, refused.json()), (403, taken.clone()), "no browser has it yet");
     }
     let mut browser = Browser::new(&gateway, &created);
     browser.take();
     let (protocol, asked) = passed_on(&mut browser, &gateway.server.base_url);
     let credential = sample_wallet().answer_1_0(&asked, now_ms()).unwrap().credential(&protocol);
     assert_eq!(answer(&mut stranger, &credential).status, 403);
-    // Its cookie does not help a page from elsewhere.
+    // Its cookie does not help a page on another origin.
     let from_elsewhere = Request::post(format!("{}/dc-api", browser.path)).json(&credential);
     let refused = browser.send(from_elsewhere.header("Origin", "https://evil.example"));
     assert_eq!((refused.status, refused.json()), (403, taken));
@@ -113,7 +113,7 @@ fn who_does_not_have_the_page_neither_asks_nor_answers() {
 }
 
 #[test]
-fn a_copied_page_gets_an_answer_that_is_refused() {
+fn an_answer_from_a_copied_page_is_rejected() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -127,7 +127,7 @@ fn a_copied_page_gets_an_answer_that_is_refused() {
 }
 
 #[test]
-fn what_is_not_an_answer_changes_nothing_and_a_decline_ends_it() {
+fn an_invalid_answer_changes_nothing_and_a_decline_ends_the_session() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -165,7 +165,7 @@ fn what_is_not_an_answer_gives_no_code_to_the_browser_that_sent_it() {
 }
 
 #[test]
-fn a_session_of_drafts_has_no_dialogue() {
+fn a_draft_session_has_no_browser_dialogue() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let mut request = request();
@@ -199,7 +199,7 @@ fn a_page_brings_back_six_answers_a_minute_and_none_that_is_oversized() {
     assert!(refused.header("retry-after").is_some());
     refused.expect_error(429, "rate_limited");
     assert_eq!(tenant.read(&created.id)["status"], "PENDING");
-    // It looks at its page all the same, and another session is answered.
+    // It can still see its page, and another session can be answered.
     assert_eq!(browser.state(), "open");
     let mut browser = Browser::new(&gateway, &other);
     browser.take();
@@ -210,7 +210,7 @@ fn a_page_brings_back_six_answers_a_minute_and_none_that_is_oversized() {
 }
 
 #[test]
-fn what_a_stranger_sends_is_not_read_and_does_not_count() {
+fn answers_from_other_browsers_are_not_read_or_counted() {
     let gateway = limited();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -226,7 +226,8 @@ fn what_a_stranger_sends_is_not_read_and_does_not_count() {
     answer(&mut browser, &credential).expect_status(200);
 }
 
-/// Planted in a credential, and looked for in everything that the page's browser and the log were told.
+/// Planted in a credential, and searched for in everything that the page's browser and the log
+/// received.
 #[test]
 fn no_claim_comes_back_to_the_page_or_gets_into_the_log() {
     const PLANTED: &str = "Sentinel-given-Q7f3xZ";
@@ -271,7 +272,7 @@ fn no_claim_comes_back_to_the_page_or_gets_into_the_log() {
     }
     let told = String::from_utf8_lossy(&told);
     assert!(told.contains("done") && !told.contains(PLANTED), "{told}");
-    // Encoded as in a disclosure it is not there either.
+    // Nor is it there encoded as in a disclosure.
     let encoded = idgate_testkit::codec::base64url(format!(",\"{PLANTED}\"]").as_bytes());
     assert!(!told.contains(&encoded[4..encoded.len() - 4]), "{told}");
 }

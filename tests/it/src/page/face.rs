@@ -1,10 +1,10 @@
-//! Colours, addresses and names that an operator sets for pages, and the address that a tenant sets for another try.
+//! Colours, links and names that an operator sets for pages, and the `retry_uri` of a tenant.
 
 use std::time::Duration;
 
 use super::*;
 
-/// A gateway whose operator says who it is.
+/// A gateway whose operator has a name and links.
 fn run_by(more: &[(&str, &str)]) -> Gateway {
     let installation = more.iter().fold(installation(), |all, (name, value)| all.with(name, value));
     Gateway::trusting(installation, &sample_trust())
@@ -39,14 +39,14 @@ fn an_accent_becomes_a_style_that_can_be_read_and_nothing_else_of_the_clients() 
     }
     assert_eq!(set(&gateway, &["--accent", "default"]).code, 0);
     assert!(!browser.page().contains("theme.css"));
-    // Another browser gets no colours either.
+    // Another browser does not get the colours either.
     browser.take();
     assert_eq!(set(&gateway, &["--accent", "#0b5d70"]).code, 0);
     assert_eq!(Browser::new(&gateway, &created).get("/theme.css").status, 403);
 }
 
 #[test]
-fn the_page_names_who_runs_it_and_leads_to_privacy_and_help() {
+fn the_page_names_the_operator_and_links_to_privacy_and_help() {
     let gateway = run_by(&[
         ("IDGATE_OPERATOR_NAME", "Hafen <ID> GmbH"),
         ("IDGATE_OPERATOR_PRIVACY_URL", "https://hafen.example/privacy"),
@@ -77,7 +77,7 @@ fn the_page_names_who_runs_it_and_leads_to_privacy_and_help() {
     }
     assert_eq!(set(&gateway, &["--privacy-url", "default"]).code, 0);
     assert!(browser.page().contains("hafen.example/privacy"));
-    // Nothing of the client is on a page that is another browser's.
+    // A page that another browser has shows nothing of the client.
     browser.take();
     let other = String::from_utf8(Browser::new(&gateway, &created).get("").body).unwrap();
     assert!(!other.contains("shop"), "{other}");
@@ -96,10 +96,7 @@ fn a_person_can_try_again_where_the_tenant_says_and_without_a_code() {
     let created = tenant.create(&request);
     let mut browser = Browser::new(&gateway, &created);
     browser.take();
-    assert!(
-        !browser.page().contains(&link),
-        "while a wallet can answer there is nothing to try again"
-    );
+    assert!(!browser.page().contains(&link), "there is no retry link while a wallet can answer");
     let state = idgate_testkit::request::AuthorizationRequest::parse(&created.uri).unwrap().state;
     let declined = json!({ "error": "access_denied", "state": state });
     let answer = Request::post(format!("/v1/oid4vp/response/{}", created.id)).json(&declined);
@@ -108,7 +105,7 @@ fn a_person_can_try_again_where_the_tenant_says_and_without_a_code() {
     assert!(page.contains(&link) && page.contains(">Try again</a>"), "{page}");
     assert!(page.contains("<a class=\"button second\" id=\"back\""), "{page}");
     assert!(!page.contains("start again at"), "{page}");
-    // Not where it is verified, and not without the address.
+    // Not for a verified session, and not without `retry_uri`.
     let created = tenant.create(&request);
     let mut browser = Browser::new(&gateway, &created);
     browser.take();
@@ -119,7 +116,7 @@ fn a_person_can_try_again_where_the_tenant_says_and_without_a_code() {
 }
 
 #[test]
-fn every_end_without_a_receipt_can_be_tried_again_in_the_browser_that_has_the_page() {
+fn the_pages_browser_can_retry_after_every_unverified_end() {
     let gateway = Gateway::trusting(installation().with_machine(), &sample_trust());
     let mut tenant = gateway.tenant();
     let again = "https://shop.example/again";
@@ -135,7 +132,7 @@ fn every_end_without_a_receipt_can_be_tried_again_in_the_browser_that_has_the_pa
     let page = browser.page();
     assert!(page.contains("data-state=\"refused\"") && page.contains(&link), "{page}");
     assert!(page.contains("another document"), "{page}");
-    // A cancelled one leads back, where there is a way back.
+    // A cancelled session has a link back if there is a way back.
     let created = tenant.create(&request);
     let mut browser = Browser::new(&gateway, &created);
     browser.cancels();
@@ -159,7 +156,7 @@ fn every_end_without_a_receipt_can_be_tried_again_in_the_browser_that_has_the_pa
 }
 
 #[test]
-fn an_address_to_try_again_needs_a_page() {
+fn retry_uri_needs_a_page() {
     let gateway = Gateway::start();
     let mut request = request();
     request["retry_uri"] = json!("https://shop.example/again");
@@ -170,7 +167,7 @@ fn an_address_to_try_again_needs_a_page() {
 }
 
 #[test]
-fn an_operator_that_cannot_be_shown_stops_the_start() {
+fn serve_refuses_invalid_operator_names_and_links() {
     for (name, value) in [
         ("IDGATE_OPERATOR_NAME", "\u{7}"),
         ("IDGATE_OPERATOR_PRIVACY_URL", "http://hafen.example"),

@@ -1,4 +1,5 @@
-//! A page by reference says that a wallet has the request: it was fetched, and not only followed or looked at.
+//! A by-reference page shows that a wallet has the request once it was fetched, not when it was
+//! only followed or opened.
 
 use super::*;
 
@@ -14,7 +15,7 @@ pub(super) fn address(gateway: &Gateway, browser: &mut Browser) -> String {
 }
 
 #[test]
-fn a_page_says_that_a_wallet_has_the_request_once_one_has_fetched_it() {
+fn the_page_shows_fetched_once_a_wallet_has_the_request() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -22,7 +23,7 @@ fn a_page_says_that_a_wallet_has_the_request_once_one_has_fetched_it() {
     browser.page();
     browser.take();
     let (mut wallet, path) = (gateway.http(), address(&gateway, &mut browser));
-    // A look changes nothing, and neither does a link that is followed.
+    // Neither a HEAD request nor following a link changes anything.
     wallet.send(&Request::new("HEAD", &*path)).expect_status(200);
     let part = path.split_once("?part=").unwrap().1;
     let open = format!("/v1/sessions/{}/open?part={part}", created.id);
@@ -37,7 +38,7 @@ fn a_page_says_that_a_wallet_has_the_request_once_one_has_fetched_it() {
     assert!(page.contains("<title>Continue in your wallet</title>"), "{page}");
     assert!(!page.contains("id=\"qr\""), "{page}");
     assert!(page.contains(&format!("href=\"{}?code\"", browser.path)), "{page}");
-    // The wallet may be another person's: the code is there for those who ask for it.
+    // The wallet may belong to someone else, so the code is shown on request.
     let page = String::from_utf8(browser.get("?code").expect_status(200).body).unwrap();
     assert!(page.contains("id=\"qr\"") && page.contains("data-state=\"fetched\""), "{page}");
     let again = address(&gateway, &mut browser);
@@ -46,7 +47,7 @@ fn a_page_says_that_a_wallet_has_the_request_once_one_has_fetched_it() {
 }
 
 #[test]
-fn what_a_page_waits_for_includes_the_fetch() {
+fn long_polling_reports_the_fetch() {
     let gateway = Gateway::trusting(
         installation().with("OID4VP_REQUEST_MODE", "jar").with_machine(),
         &sample_trust(),
@@ -66,14 +67,14 @@ fn what_a_page_waits_for_includes_the_fetch() {
 }
 
 #[test]
-fn a_page_by_value_stays_as_it_is() {
+fn a_by_value_page_has_no_fetched_state() {
     let (_gateway, _, created, mut browser) = opened(&request());
     browser.page();
     browser.take();
     let page = browser.page();
     assert!(page.contains(&created.uri.replace('&', "&amp;")), "{page}");
     assert_eq!(browser.state(), "open");
-    // Asked for by name, the code is what it is anyway.
+    // With `?code`, the code is the usual one.
     let page = String::from_utf8(browser.get("?code").expect_status(200).body).unwrap();
     assert!(page.contains("data-state=\"open\""), "{page}");
 }

@@ -9,17 +9,17 @@ use std::time::Duration;
 
 use super::*;
 
-/// No code is good for longer.
+/// No code is valid for longer.
 const TURNED: Duration = Duration::from_millis(15_500);
 
-/// One whose time does not pass: no code turns unless the test lets it.
+/// A gateway whose clock stands still: no code turns unless the test advances it.
 fn still(installation: Installation) -> Gateway {
     let gateway = Gateway::trusting(installation.with_machine(), &sample_trust());
     gateway.installation.machine().freeze();
     gateway
 }
 
-/// A request whose page goes to a phone.
+/// A request whose page can be handed over to a phone.
 fn request() -> Value {
     let mut request = super::request();
     request["same_device"] = json!(true);
@@ -27,7 +27,7 @@ fn request() -> Value {
     request
 }
 
-/// A gateway, its tenant, a session, and the browser of a computer that has its page.
+/// A gateway, its tenant, a session, and the computer's browser that has the page.
 fn on_computer_of(gateway: Gateway) -> (Gateway, Tenant, Created, Browser) {
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -47,7 +47,7 @@ fn by_reference() -> (Gateway, Tenant, Created, Browser) {
 }
 
 impl Browser {
-    /// The path in the code for phones that the page shows.
+    /// The path in the handover code that the page shows.
     #[track_caller]
     fn code(&mut self) -> String {
         let state = self.get("/state").json();
@@ -78,7 +78,7 @@ impl Browser {
         response
     }
 
-    /// Opens the code, and presses the one button.
+    /// Opens the code, and presses its button.
     fn takes_over(&mut self, code: &str) -> Response {
         let page = self.scans(code).expect_status(200);
         self.presses(&action(&String::from_utf8(page.body).unwrap()))
@@ -90,7 +90,7 @@ impl Browser {
     }
 }
 
-/// Where the one form of a page leads.
+/// The action of the only form on a page.
 #[track_caller]
 fn action(page: &str) -> String {
     let forms: Vec<_> = page.split("<form method=\"post\" action=\"").skip(1).collect();
@@ -98,7 +98,7 @@ fn action(page: &str) -> String {
     form.split('"').next().unwrap().replace("&amp;", "&")
 }
 
-/// A phone that took the page over.
+/// A phone that took over the page.
 fn handed_over(gateway: &Gateway, created: &Created, computer: &mut Browser) -> Browser {
     let mut phone = Browser::new(gateway, created);
     let led = phone.takes_over(&computer.code()).expect_status(303);
@@ -118,7 +118,7 @@ fn a_code_is_drawn_for_the_browser_that_has_the_page_alone() {
     let page = computer.page();
     assert!(page.contains("id=\"qr\" hidden") && !page.contains("stroke-dasharray"), "{page}");
     assert_eq!(members(&computer.get("/state").json()), ["left_ms", "state"]);
-    // Without a script a button takes the page.
+    // Without JavaScript a button takes the page.
     assert!(page.contains("<button>Show the code</button></form></noscript>"), "{page}");
     let led = computer.presses(&format!("{}/take", computer.path)).expect_status(303);
     assert!(led.header("set-cookie").is_some());
@@ -128,7 +128,7 @@ fn a_code_is_drawn_for_the_browser_that_has_the_page_alone() {
         "aria-label=\"QR code that opens this page on your phone\"",
         "stroke-dasharray",
         "<b>Why on the phone?</b> shop asks you to finish on the device",
-        // It turns, also without a script.
+        // It turns even without JavaScript.
         "<meta http-equiv=\"refresh\" content=\"5;url=",
         "The code renews itself every few seconds.",
     ] {
@@ -152,7 +152,7 @@ fn a_session_without_handover_has_neither_code_nor_address() {
     assert!(page.contains("Open this page on the phone that has your wallet."), "{page}");
     assert!(!page.contains("id=\"qr\""), "{page}");
     assert_eq!(members(&computer.get("/state").json()), ["back", "left_ms", "state"]);
-    // The part of another session's code is of no use.
+    // The part from another session's code does not work.
     let (_gateway, _, _, mut other) = on_computer_of(gateway);
     let part = other.code().rsplit('/').next().unwrap().to_owned();
     let mut phone = Browser { http: other.http, path: computer.path, cookie: None };
@@ -165,7 +165,7 @@ fn opening_a_code_changes_nothing_and_shows_no_claim_and_no_session() {
     let (gateway, mut tenant, created, mut computer) = on_computer();
     let code = computer.code();
     let before = tenant.read(&created.id);
-    // As a preview of the link does, and people who look.
+    // Like a preview of the link, or a person who only looks.
     for method in ["GET", "HEAD", "GET"] {
         let mut preview = Browser::new(&gateway, &created);
         preview.send(Request::new(method, &*code)).expect_status(200);
@@ -183,13 +183,13 @@ fn opening_a_code_changes_nothing_and_shows_no_claim_and_no_session() {
     }
     assert_eq!(tenant.read(&created.id), before);
     assert_eq!((computer.state(), computer.code()), ("open".into(), code.clone()));
-    // The address of the page is still another browser's.
+    // The page's address still belongs to another browser.
     assert_eq!(phone.get("").status, 403);
     handed_over(&gateway, &created, &mut computer);
 }
 
 #[test]
-fn a_phone_takes_the_page_over_and_the_computer_follows() {
+fn a_phone_takes_over_the_page_and_the_computer_shows_it() {
     let (gateway, mut tenant, created, mut computer) = on_computer();
     let mut phone = Browser::new(&gateway, &created);
     let led = phone.takes_over(&computer.code()).expect_status(303);
@@ -225,7 +225,7 @@ fn a_phone_takes_the_page_over_and_the_computer_follows() {
     let refused = computer.post("/take");
     assert_eq!((refused.status, refused.json()), (403, json!({ "state": "taken" })));
     assert_eq!(tenant.read(&created.id)["status"], "PENDING");
-    // A browser that has the page, or had it, is led to it.
+    // A browser that has or had the page is redirected to it.
     for browser in [&mut phone, &mut computer] {
         let led = browser.scans("/v/x/on/1.x".replace("/v/x", &browser.path).as_str());
         assert_eq!((led.status, led.header("location")), (303, Some(&*browser.path)));
@@ -233,7 +233,7 @@ fn a_phone_takes_the_page_over_and_the_computer_follows() {
 }
 
 #[test]
-fn what_a_page_waits_for_includes_the_handover_and_the_way_back() {
+fn long_polling_reports_the_handover_and_the_return() {
     let (gateway, _, created, mut computer) = on_computer();
     let waiting = |browser: &mut Browser, seen: &str| {
         let state = Request::get(format!("{}/state?seen={seen}", browser.path));
@@ -259,7 +259,7 @@ fn it_comes_back_to_the_computer_and_goes_again() {
     assert_eq!(led.header("location"), Some(&*computer.path));
     assert_eq!(computer.state(), "open");
     assert_eq!(phone.get("").status, 403);
-    // Pressed twice, it is there.
+    // Pressing it twice keeps the page there.
     computer.brings_back().expect_status(303);
     let again = computer.code();
     assert_ne!(again, first, "in the same turn, too");
@@ -271,11 +271,11 @@ fn it_comes_back_to_the_computer_and_goes_again() {
 }
 
 #[test]
-fn a_button_that_is_pressed_twice_takes_the_page_once() {
+fn pressing_the_handover_button_twice_takes_the_page_once() {
     let (gateway, _, created, mut computer) = on_computer();
     let mut phone = Browser::new(&gateway, &created);
     let page = text(phone.scans(&computer.code()).expect_status(200));
-    // The reply to the first is lost; the cookie is from the question.
+    // The reply to the first press is lost; the cookie is from the question page.
     let cookie = phone.cookie.clone();
     phone.presses(&action(&page)).expect_status(303);
     phone.cookie = cookie;
@@ -285,13 +285,13 @@ fn a_button_that_is_pressed_twice_takes_the_page_once() {
 }
 
 #[test]
-fn a_person_chooses_the_language_before_the_button_is_pressed() {
+fn the_handover_page_offers_the_language_choice() {
     let (gateway, _, created, mut computer) = on_computer();
     let mut phone = Browser::new(&gateway, &created);
     let page = text(phone.scans(&computer.code()).expect_status(200));
     let german = page.split("href=\"").find(|rest| rest.contains("lang=\"de\"")).unwrap();
     let german = german.split('"').next().unwrap().replace("&amp;", "&");
-    // The code has turned meanwhile.
+    // The code has turned in the meantime.
     gateway.installation.machine().jump(TURNED);
     let mut phone = Browser { http: gateway.http(), ..phone };
     let page = text(phone.scans(&german).expect_status(200));
@@ -301,7 +301,7 @@ fn a_person_chooses_the_language_before_the_button_is_pressed() {
 }
 
 #[test]
-fn a_page_with_a_code_for_phones_keeps_to_its_budget() {
+fn a_page_with_a_handover_code_stays_within_its_size_budget() {
     let (_gateway, _, _, mut computer) = by_reference();
     let shared = ["/v/page.js", "/v/page.css", "/v/icon.svg"];
     let shared = shared.map(|path| computer.send(Request::get(path)).expect_status(200).body.len());

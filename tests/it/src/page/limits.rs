@@ -1,4 +1,4 @@
-//! How often a page is asked for, by strangers and by the browser that has it.
+//! The rate limits of a page, for other browsers and for the browser that has it.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use idgate_testkit::wallet;
 use super::*;
 use crate::tenant::answer_request;
 
-/// A gateway with limits, whose clock does not move, and a session's page.
+/// A gateway with limits, whose clock stands still, and a session's page.
 fn limited() -> (Gateway, Created) {
     let limited = installation().with("IDGATE_RATE_LIMITS", "on").with_machine();
     let gateway = Gateway::trusting(limited, &sample_trust());
@@ -18,7 +18,7 @@ fn limited() -> (Gateway, Created) {
     (gateway, created)
 }
 
-/// Asks until it is too much; how often it was not, and what it was told at the end.
+/// Sends requests until the limit. Returns how many passed, and the last answer.
 fn exhaust(browser: &mut Browser) -> (usize, Response) {
     for asked in 0..100 {
         let answer = browser.get("/state");
@@ -36,7 +36,7 @@ fn strangers_who_know_the_address_do_not_lock_out_the_browser_that_has_the_page(
         (Browser::new(&gateway, &created), Browser::new(&gateway, &created));
     own.take();
     let (asked, refused) = exhaust(&mut stranger);
-    // One was for taking it.
+    // One was used for taking the page.
     assert_eq!(asked, 59);
     assert_eq!(refused.header("ratelimit-policy"), Some("\"page-token\";q=60;w=60"));
     own.page();
@@ -45,7 +45,7 @@ fn strangers_who_know_the_address_do_not_lock_out_the_browser_that_has_the_page(
 }
 
 #[test]
-fn the_browser_that_has_the_page_has_60_requests_a_minute_of_its_own() {
+fn the_pages_browser_has_its_own_60_requests_a_minute() {
     let (gateway, created) = limited();
     let mut own = Browser::new(&gateway, &created);
     own.take();
@@ -53,15 +53,15 @@ fn the_browser_that_has_the_page_has_60_requests_a_minute_of_its_own() {
     assert_eq!(asked, 60);
     assert_eq!(refused.header("ratelimit-policy"), Some("\"page-browser\";q=60;w=60"));
     refused.expect_error(429, "rate_limited");
-    // One a second comes back.
+    // One request refills per second.
     gateway.installation.machine().jump(Duration::from_secs(3));
     assert_eq!(exhaust(&mut own).0, 3);
-    // And uses up nothing of anybody else's.
+    // It does not use up anyone else's limit.
     assert_eq!(Browser::new(&gateway, &created).get("").status, 403);
 }
 
 #[test]
-fn a_cookie_or_key_that_is_not_the_pages_counts_as_none() {
+fn a_foreign_cookie_or_key_counts_as_none() {
     let (gateway, created) = limited();
     let mut own = Browser::new(&gateway, &created);
     own.take();
@@ -84,7 +84,7 @@ fn a_cookie_or_key_that_is_not_the_pages_counts_as_none() {
 }
 
 #[test]
-fn a_browser_whose_reply_was_lost_takes_its_page_again_whatever_strangers_do() {
+fn other_browsers_do_not_keep_a_page_from_being_retaken() {
     let (gateway, created) = limited();
     let mut own = Browser::new(&gateway, &created);
     let key = "Ab0123456789abcdefghi1";
@@ -99,7 +99,7 @@ fn a_browser_whose_reply_was_lost_takes_its_page_again_whatever_strangers_do() {
 }
 
 #[test]
-fn a_page_that_nobody_has_yet_is_limited_whatever_is_shown() {
+fn a_free_page_is_limited_whatever_cookie_is_sent() {
     let (gateway, created) = limited();
     let mut browser = Browser::new(&gateway, &created);
     browser.cookie = Some("theme=dark".into());
@@ -108,11 +108,11 @@ fn a_page_that_nobody_has_yet_is_limited_whatever_is_shown() {
     refused.expect_error(429, "rate_limited");
 }
 
-/// Where a stranger comes from; the person's wallet comes from elsewhere, or from there as well.
+/// The address of an attacker. The person's wallet has another address, or the same one.
 const STRANGER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
 const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 8);
 
-/// Sends until the limit; how many requests passed, and the refusal.
+/// Sends until the limit. Returns how many requests passed, and the rejection.
 fn until_limited(http: &mut Http, request: &Request) -> (usize, Response) {
     for passed in 0..100 {
         let answer = http.send(request);
@@ -150,7 +150,7 @@ fn visits_with_a_photographed_code_hold_no_wallet_back() {
         for _ in 0..10 {
             wallet.send(&fresh).expect_status(200);
         }
-        // A share of its own has an end, too.
+        // Its own share is limited as well.
         assert_eq!(until_limited(&mut wallet, &fresh).0, 0);
     }
 }
@@ -188,13 +188,13 @@ fn answers_that_prove_nothing_hold_no_wallet_back() {
     let (passed, refused) = until_limited(&mut stranger, &junk);
     assert_eq!(passed, 5);
     assert_eq!(refused.header("ratelimit-policy"), Some("\"response-session\";q=6;w=60"));
-    // Not even where the wallet is in the same network.
+    // Not even if the wallet is in the same network.
     let mut wallet = Http::from(address, STRANGER);
     wallet.send(&answer_request(&created.id, &answer.form_body())).expect_status(200);
 }
 
 #[test]
-fn strangers_of_one_network_keep_no_other_from_taking_a_page() {
+fn one_network_cannot_keep_others_from_taking_a_page() {
     let (gateway, created) = limited();
     let mut stranger = Browser::new(&gateway, &created);
     stranger.http = Http::from(gateway.server.address, STRANGER);

@@ -1,4 +1,4 @@
-//! Why a tenant asks, on the page.
+//! The tenant's purpose on the page.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn asking(purpose: Value) -> Value {
 }
 
 #[test]
-fn the_page_shows_why_the_client_asks_as_the_words_of_the_client() {
+fn the_page_quotes_the_clients_purpose() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let purpose = json!({ "en": "To open <b>your</b> account", "de": "Für Ihr Konto" });
@@ -21,16 +21,17 @@ fn the_page_shows_why_the_client_asks_as_the_words_of_the_client() {
     let text = |answer: crate::http::Response| String::from_utf8(answer.body).unwrap();
     let german = text(browser.get("?lang=de"));
     shown(&german, "<b>shop nennt als Grund:</b> <span>Für Ihr Konto</span>");
-    // Where the tenant gave no text in the person's language, the page names the language of the one that it shows.
+    // If the tenant gave no text in the person's language, the page names the language of the text
+    // that it shows.
     let french = text(browser.get("?lang=fr"));
     shown(&french, "<span lang=\"en\">To open &lt;b&gt;your&lt;/b&gt; account</span>");
-    // It is for people: the wallet's request does not have it, and neither has the result.
+    // It is only for people: neither the wallet's request nor the result has it.
     assert!(!created.uri.contains("account"), "{}", created.uri);
     assert!(!tenant.read(&created.id).to_string().contains("account"));
 }
 
 #[test]
-fn a_purpose_is_taken_in_every_language_of_pages() {
+fn a_purpose_is_accepted_in_every_page_language() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -50,7 +51,7 @@ fn a_purpose_is_taken_in_every_language_of_pages() {
 }
 
 #[test]
-fn a_purpose_without_english_or_in_another_language_is_refused() {
+fn a_purpose_without_english_or_in_an_unknown_language_is_rejected() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     for (purpose, code) in [
@@ -65,7 +66,7 @@ fn a_purpose_without_english_or_in_another_language_is_refused() {
 }
 
 #[test]
-fn without_pages_a_purpose_is_refused() {
+fn without_pages_a_purpose_is_rejected() {
     let gateway = Gateway::trusting(installation().with("IDGATE_PAGE", "off"), &sample_trust());
     let refused = gateway.tenant().post_session(&asking(json!({ "en": "a" })));
     refused.expect_error(400, "invalid_request");

@@ -1,13 +1,13 @@
-//! What people see where the page cannot be: words in their language, as guarded as the page; and what its
-//! script is told.
+//! What people see if the page is unavailable: a readable page in their language, with the same
+//! security headers. And what the page's script receives.
 
 use super::*;
 
-/// As browsers ask for what they are about to show.
+/// The Accept header that browsers send for documents.
 const DOCUMENT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 impl Browser {
-    /// What a person sees who opens `below`.
+    /// The response when a person opens `below`.
     fn opens(&mut self, below: &str, language: &str) -> Response {
         let request = Request::get(format!("{}{below}", self.path));
         self.shows(request.header("Accept-Language", language))
@@ -17,14 +17,14 @@ impl Browser {
         self.send(request.header("Accept", DOCUMENT))
     }
 
-    /// What its script gets.
+    /// The response to the page's script.
     fn fetches(&mut self, below: &str) -> Response {
         let request = Request::get(format!("{}{below}", self.path));
         self.send(request.header("Accept", "application/json"))
     }
 }
 
-/// In words, with this title and under this status, and guarded.
+/// Checks for a readable page with this title, status and the security headers.
 #[track_caller]
 fn assert_words(answer: Response, status: u16, title: &str) -> String {
     assert_guarded(&answer);
@@ -38,7 +38,7 @@ fn assert_words(answer: Response, status: u16, title: &str) -> String {
     text
 }
 
-/// As the page itself is.
+/// Checks for the same security headers as on the page.
 #[track_caller]
 fn assert_guarded(answer: &Response) {
     let policy = answer.header("content-security-policy").unwrap();
@@ -52,7 +52,7 @@ fn assert_guarded(answer: &Response) {
 }
 
 #[test]
-fn a_request_too_many_is_answered_in_words_and_to_the_script_as_an_error() {
+fn a_rate_limited_page_is_readable_and_the_script_gets_an_error() {
     let (_gateway, _, mut browser) = exhausted();
     for (language, title) in [
         ("en", "One moment, please"),
@@ -82,7 +82,7 @@ fn a_request_too_many_is_answered_in_words_and_to_the_script_as_an_error() {
 }
 
 #[test]
-fn what_is_not_there_or_cannot_be_done_is_told_in_words() {
+fn page_errors_are_readable_pages() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request());
     for (below, status) in [
         ("/open?scheme=mailto", 404),
@@ -107,7 +107,7 @@ fn what_is_not_there_or_cannot_be_done_is_told_in_words() {
 }
 
 #[test]
-fn another_browser_is_told_in_words_that_the_page_is_taken_whatever_it_opens() {
+fn another_browser_sees_that_the_page_is_taken() {
     let (gateway, _, created, mut first) = opened(&request());
     first.take();
     let mut second = Browser::new(&gateway, &created);
@@ -119,7 +119,7 @@ fn another_browser_is_told_in_words_that_the_page_is_taken_whatever_it_opens() {
 }
 
 #[test]
-fn a_fault_of_the_gateway_is_told_in_words_and_its_cause_is_not() {
+fn a_gateway_fault_is_a_readable_page_without_its_cause() {
     let (gateway, _, _, mut browser) = opened(&request());
     let database = gateway.installation.data_dir().join("idgate.db");
     let database = rusqlite::Connection::open(database).unwrap();
@@ -135,7 +135,7 @@ fn a_fault_of_the_gateway_is_told_in_words_and_its_cause_is_not() {
 }
 
 #[test]
-fn where_there_are_no_pages_nothing_is_said_in_words() {
+fn without_pages_errors_are_json() {
     let gateway = Gateway::start();
     let request = format!(
         "GET /v/0123456789abcdefABCDEF HTTP/1.1\r\nHost: g\r\nAccept: {DOCUMENT}\r\n\

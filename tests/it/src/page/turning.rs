@@ -1,5 +1,5 @@
-//! The QR code of a request by reference turns: an address is good while it is fresh, for whoever
-//! followed it then, and for nobody else.
+//! The QR code of a by-reference request turns: an address is valid while it is fresh, and
+//! afterwards only for those who followed it in time.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use idgate_testkit::request_object::JarLink;
 
 use super::*;
 
-/// One whose time does not pass: no address turns unless the test lets it.
+/// A gateway whose clock stands still: no address turns unless the test advances it.
 fn gateway(turning: &str) -> Gateway {
     let installation = installation().with("OID4VP_REQUEST_MODE", "jar").with_machine();
     let installation = installation.with("IDGATE_PAGE_TURNING_QR", turning);
@@ -28,7 +28,7 @@ fn shown(browser: &mut Browser) -> String {
 }
 
 #[test]
-fn an_address_without_a_fresh_part_is_404_once_the_page_is_open() {
+fn an_address_without_the_turning_part_is_404_once_the_page_is_open() {
     let gateway = gateway("on");
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -36,7 +36,7 @@ fn an_address_without_a_fresh_part_is_404_once_the_page_is_open() {
     let plain = address(&gateway, &created.uri);
     let open = format!("/v1/sessions/{}/open", created.id);
     let mut wallet = gateway.http();
-    // Until somebody looks at the page, the tenant's own link is good.
+    // Until the page is opened, the tenant's own link is valid.
     wallet.send(&Request::new("HEAD", &*plain)).expect_status(200);
     wallet.send(&Request::new("HEAD", &*open)).expect_status(302);
     assert_eq!(browser.send(Request::new("HEAD", browser.path.clone())).status, 200);
@@ -57,7 +57,7 @@ fn an_address_without_a_fresh_part_is_404_once_the_page_is_open() {
         let refused = wallet.send(&Request::get(format!("{plain}?part={wrong}")));
         assert!([400, 404].contains(&refused.status), "{wrong}: {refused:?}");
     }
-    // What is good for one session opens no other.
+    // A part that is valid for one session does not open another.
     let other = tenant.create(&request());
     Browser::new(&gateway, &other).page();
     let plain = address(&gateway, &other.uri);
@@ -91,7 +91,7 @@ fn a_photographed_code_is_refused_after_15_s_and_who_followed_it_in_time_is_not(
     wallet.send(&Request::get(&*addresses[2])).expect_status(200);
     wallet.send(&Request::get(&*peeked)).expect_error(404, "not_found");
     wallet.send(&Request::get(&*addresses[1])).expect_error(404, "not_found");
-    // The page itself has another one by now.
+    // The page itself shows another one by now.
     let mut browser = Browser::new(&gateway, &photographed);
     let fresh = address(&gateway, &shown(&mut browser));
     assert_ne!(fresh, addresses[1]);
@@ -99,7 +99,7 @@ fn a_photographed_code_is_refused_after_15_s_and_who_followed_it_in_time_is_not(
 }
 
 #[test]
-fn switched_off_it_does_not_turn() {
+fn with_turning_off_the_code_stays_the_same() {
     let gateway = gateway("off");
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
@@ -111,7 +111,7 @@ fn switched_off_it_does_not_turn() {
 }
 
 #[test]
-fn a_request_by_value_does_not_turn() {
+fn the_code_of_a_by_value_request_does_not_turn() {
     let (_gateway, mut tenant, created, mut browser) = opened(&request());
     browser.page();
     assert_eq!(members(&browser.get("/state").json()), ["left_ms", "state"]);
@@ -120,7 +120,7 @@ fn a_request_by_value_does_not_turn() {
 }
 
 #[test]
-fn without_a_script_no_code_is_shown_for_longer_than_it_is_good() {
+fn without_javascript_no_code_is_shown_after_it_expires() {
     for (turning, seconds) in [("on", 5), ("off", 10)] {
         let gateway = gateway(turning);
         let created = gateway.tenant().create(&request());

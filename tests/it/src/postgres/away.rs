@@ -1,4 +1,4 @@
-//! A database that is away, as tenants, wallets and whoever asks for readiness see it.
+//! An unreachable database, as seen by tenants, wallets and readiness checks.
 
 use super::cluster::SOCKET;
 use super::proxy::Proxy;
@@ -43,13 +43,13 @@ fn answer(tenant: &mut Tenant, created: &Created) -> Response {
 }
 
 #[test]
-fn a_cut_off_database_is_503_within_2_seconds_and_the_session_stays() {
+fn an_unreachable_database_is_503_within_2_seconds() {
     let Some(far) = Far::start() else { return };
     let mut tenant = far.gateway.tenant();
     let request = request_for(&["given_name"]);
     let created = tenant.create(&request);
     far.expect_ready(200);
-    // No time passes from here on: nothing is waited for.
+    // Time stands still from here on, so no timeout is involved.
     let machine = far.gateway.installation.machine();
     machine.freeze();
     far.proxy.cut();
@@ -66,7 +66,7 @@ fn a_cut_off_database_is_503_within_2_seconds_and_the_session_stays() {
 }
 
 #[test]
-fn a_commit_whose_answer_was_lost_is_answered_as_it_ended() {
+fn a_commit_with_a_lost_acknowledgement_is_answered_correctly() {
     let Some(far) = Far::start() else { return };
     let mut tenant = far.gateway.tenant();
     far.proxy.lose_the_next_commit();

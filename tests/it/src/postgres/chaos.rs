@@ -1,6 +1,7 @@
-//! Load on three nodes while nodes and the database are killed, connections are cut, commits lose their
-//! answers and a node stands still: nothing that was acknowledged is lost, a session has one outcome,
-//! every notification arrives, audit chains are intact, and no node shows claims after their time.
+//! Load on three nodes while nodes and the database are killed, connections are cut, commits lose
+//! their acknowledgements and a node is suspended. No acknowledged change is lost, a session has
+//! one outcome, every notification arrives, audit chains are intact, and no node shows claims after
+//! their time.
 
 mod load;
 
@@ -19,10 +20,10 @@ use crate::tenant::now_ms;
 use crate::webhooks::receiver::Receiver;
 
 const CLIENTS: usize = 4;
-/// A node that stands still does so for longer than its database waits for it.
+/// A suspended node stays so for longer than its database waits for it.
 const STILL: Duration = Duration::from_secs(10);
 
-/// What is done to the nodes and to the database.
+/// The faults of the nodes and of the database.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Fault {
     KilledNode,
@@ -43,13 +44,13 @@ const FAULTS: [Fault; 6] = [
     Fault::FrozenConnections,
 ];
 
-/// As many as `IDGATE_ROUNDS` says; else few, or all of them with `IDGATE_LONG`.
+/// As many as `IDGATE_ROUNDS` says; otherwise few, or all of them with `IDGATE_LONG`.
 fn rounds() -> usize {
     let usual = if std::env::var_os("IDGATE_LONG").is_some() { 200 } else { 8 };
     std::env::var("IDGATE_ROUNDS").map_or(usual, |rounds| rounds.parse().unwrap())
 }
 
-/// Of twenty rounds one has a node that stands still; of a short run, the last.
+/// One of twenty rounds has a suspended node; in a short run it is the last.
 fn fault_of(round: usize) -> Fault {
     if round + 1 == rounds() || round % 20 == 19 {
         return Fault::FrozenNode;
@@ -75,7 +76,7 @@ fn whatever_dies_nothing_acknowledged_is_lost_and_every_session_has_one_outcome(
     // The first threads are the clients.
     let mut random = Random::of_thread(seed, CLIENTS);
     thread::scope(|scope| {
-        // A panic below ends the load, too, or the scope would wait for it for ever.
+        // A panic below must end the load as well, or the scope would wait for it forever.
         let _ends = Ends(&load.stops);
         for n in 0..CLIENTS {
             let load = &load;
@@ -103,7 +104,7 @@ fn whatever_dies_nothing_acknowledged_is_lost_and_every_session_has_one_outcome(
     load.check(&nodes, "at last", Which::All, &mut random);
     expect_intact(&nodes, "at last");
     expect_one_outcome(&nodes);
-    // No time is left to any result, nor to a lease.
+    // The time of every result and every lease is over.
     let readable = Duration::from_millis(READABLE_MS);
     nodes.cluster.jump(&nodes.url(), readable);
     nodes.machine.jump(readable);
@@ -128,7 +129,7 @@ fn disturb(nodes: &mut Nodes, fault: Fault, random: &mut Random) {
     let url = nodes.url();
     let chosen = random.index(3);
     let lasting = Duration::from_millis(random.below(1500));
-    // reason: how long a fault lasts is drawn; what is expected after it does not depend on that
+    // reason: the length of a fault is random; the expectations do not depend on it
     let pause = || thread::sleep(lasting);
     match fault {
         Fault::KilledNode => {
@@ -158,7 +159,7 @@ fn disturb(nodes: &mut Nodes, fault: Fault, random: &mut Random) {
         }
         Fault::FrozenNode => {
             nodes.nodes[chosen].signal("STOP");
-            // reason: PostgreSQL waits for it by a clock of its own; nothing else depends on it
+            // reason: PostgreSQL waits for it by its own clock; nothing else depends on it
             thread::sleep(STILL);
             nodes.nodes[chosen].signal("CONT");
         }
@@ -183,7 +184,7 @@ fn expect_one_outcome(nodes: &Nodes) {
     assert_eq!(count(recorded), "0");
 }
 
-/// What a node was about to send when it died is sent by another when its lease is over.
+/// A notification that a dying node was about to send is sent by another node when its lease ends.
 fn expect_all_told(receiver: &Receiver, settled: &[String]) {
     let mut missing: Vec<&String> = settled.iter().collect();
     eventually("every notification arrives", || {

@@ -1,5 +1,5 @@
-//! What of a result is in the files of the database: its tables, its write-ahead log, a base backup.
-//! Before its time is over the tables have it and nothing else has; after that nothing.
+//! Searches the database's files for results: tables, write-ahead log, a base backup. Before a
+//! result expires only the tables have it; afterwards nothing does.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,13 +16,13 @@ const LONG: &str = "Sentinel-W2k9vB";
 
 struct Files {
     nodes: Nodes,
-    /// Where base backups go.
+    /// The folder for base backups.
     backups: tempfile::TempDir,
     /// Pieces of the sealed results.
     sealed: Vec<Vec<u8>>,
-    /// Pieces of the sealed records of the same sessions, which stay.
+    /// Pieces of the sealed records of the same sessions, which are kept.
     records: Vec<Vec<u8>>,
-    /// When the sessions were verified, by the clock of the database, which is stopped.
+    /// When the sessions were verified, by the database's clock, which stands still.
     verified: i64,
 }
 
@@ -54,8 +54,8 @@ impl Files {
         Some(Self { nodes, backups, sealed, records, verified })
     }
 
-    /// The folder of the database, with what was in memory only: a checkpoint leaves out tables that are
-    /// not logged, but for the one that the making of a database begins with.
+    /// The database's folder, including what was only in memory. A checkpoint skips unlogged
+    /// tables, except for the one when a database is created.
     fn data(&self) -> PathBuf {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let name = format!("flush_{}", MADE.fetch_add(1, Ordering::Relaxed));
@@ -63,7 +63,7 @@ impl Files {
         self.nodes.cluster.dir().join("data")
     }
 
-    /// It is 31 seconds after the verification.
+    /// 31 seconds have passed since the verification.
     fn pass(&self) {
         self.nodes.cluster.set_clock(&self.nodes.url(), self.verified + 31_000);
         self.nodes.machine.jump(Duration::from_secs(31));
@@ -79,7 +79,7 @@ impl Files {
         disk::files_with(folder, &self.sealed)
     }
 
-    /// The search finds what is there.
+    /// The search finds data that is there.
     #[track_caller]
     fn expect_records(&self, folder: &Path) {
         let found = disk::files_with(folder, &self.records);
@@ -116,7 +116,7 @@ fn no_ciphertext_of_a_result_is_in_any_file_31_seconds_after_verification() {
     assert_eq!(files.with_results(&late), [] as [PathBuf; 0], "of a base backup");
 }
 
-/// What every node left behind when it was killed is erased by the next before it serves.
+/// Data that every killed node left behind is erased by the next node before it serves.
 #[test]
 #[ignore = "before a release: waits for files of PostgreSQL"]
 fn what_no_node_was_there_to_erase_is_gone_when_one_serves_again() {
@@ -126,7 +126,7 @@ fn what_no_node_was_there_to_erase_is_gone_when_one_serves_again() {
     }
     files.pass();
     let data = files.data();
-    assert!(!files.with_results(&data).is_empty(), "somebody else erased them");
+    assert!(!files.with_results(&data).is_empty(), "another process erased them");
     files.nodes.nodes[0].serve();
     let data = files.data();
     assert_eq!(files.with_results(&data), [] as [PathBuf; 0]);

@@ -1,4 +1,4 @@
-//! Several gateways on a PostgreSQL of their own, each behind a proxy on its way to the database.
+//! Several gateways on a separate PostgreSQL, each behind a proxy to the database.
 
 use std::net::SocketAddr;
 
@@ -14,13 +14,13 @@ const DATABASE: &str = "gateway";
 pub(super) struct Nodes {
     pub(super) nodes: Vec<Node>,
     pub(super) client: Client,
-    /// That all of them are on.
+    /// The machine that all of them run on.
     pub(super) machine: Machine,
     // Dropped last.
     pub(super) cluster: Cluster,
 }
 
-/// One gateway. It has the same address whenever it runs.
+/// One gateway. It keeps its address across restarts.
 pub(super) struct Node {
     /// `None` while it is down.
     pub(super) server: Option<Server>,
@@ -59,7 +59,7 @@ impl Nodes {
         self.nodes.iter().map(|node| node.address).collect()
     }
 
-    /// Waits until every node says that it is ready.
+    /// Waits until every node is ready.
     #[track_caller]
     pub(super) fn wait(&self, when: &str) {
         for node in &self.nodes {
@@ -75,7 +75,7 @@ impl Node {
         let url = format!("postgres://idgate@127.0.0.1:{}/{DATABASE}", proxy.port);
         let mut installation = Installation::on(&url).on_machine(machine);
         installation.set("IDGATE_LISTEN", &address.to_string());
-        // Of whichever node a request is, it is of the same gateway.
+        // A request to any node is a request to the same gateway.
         installation.set("IDGATE_BASE_URL", "http://localhost:1");
         for (name, value) in settings {
             installation.set(name, value);

@@ -1,5 +1,5 @@
-//! Of any number of answers at once, on whichever nodes, exactly one settles the session; of any number of
-//! requests under one Idempotency-Key, exactly one makes it.
+//! Of any number of concurrent answers, on any nodes, exactly one settles the session. Of any
+//! number of concurrent requests with one Idempotency-Key, exactly one creates it.
 
 use std::collections::BTreeSet;
 use std::sync::Barrier;
@@ -42,9 +42,9 @@ fn of_64_answers_at_once_over_three_nodes_exactly_one_is_a_200() {
     assert_eq!(intact.code, 0, "{intact:?}");
 }
 
-/// Whichever node is asked first, there is one session, and both say the same of it.
+/// Whichever node is first, there is one session, and both nodes answer the same.
 #[test]
-fn of_requests_under_one_idempotency_key_at_once_on_two_nodes_one_makes_a_session() {
+fn concurrent_requests_with_one_idempotency_key_create_one_session_over_two_nodes() {
     let Some(nodes) = Nodes::start(2) else { return };
     let body = request_for(&["given_name"]);
     for round in 0..sessions() {
@@ -70,7 +70,7 @@ fn of_requests_under_one_idempotency_key_at_once_on_two_nodes_one_makes_a_sessio
         let made = nodes.cluster.run(&nodes.url(), "SELECT count(*) FROM sessions");
         assert_eq!(made, (round + 1).to_string());
     }
-    // Another body under the same key is refused on either.
+    // Another body with the same key is rejected on either node.
     for address in nodes.addresses() {
         let other = Request::post("/v1/sessions")
             .bearer(&nodes.client.api_key)
@@ -80,12 +80,13 @@ fn of_requests_under_one_idempotency_key_at_once_on_two_nodes_one_makes_a_sessio
     }
 }
 
-/// The first answer that is not 503: a node with too much to do decides nothing, and the same is sent again.
+/// The first answer that is not 503. An overloaded node decides nothing, and the same request is
+/// sent again.
 fn decided<T>(send: impl FnMut() -> Option<T>) -> T {
     eventually_some("a node decides", send)
 }
 
-/// The same answer from every wallet at once; the status that each was told.
+/// The same answer from every wallet concurrently. Returns the status for each.
 fn post_at_once(wallets: &mut [Http], created: &Created, body: &Body) -> Vec<u16> {
     let start = Barrier::new(wallets.len());
     let post = |http: &mut Http| {

@@ -1,5 +1,5 @@
-//! What may be done at several nodes together: by a client, while they start one after another, and with a
-//! page, by whom it belongs to and by others.
+//! Rate limits across several nodes: a client's, while they start one after another, and a page's,
+//! for its browser and for others.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -10,7 +10,7 @@ use crate::http::{Http, Request};
 use crate::server::eventually;
 use crate::tenant::{Tenant, request_for};
 
-/// A test client's sessions: at once, and in so many seconds again.
+/// A test client's sessions: this many immediately, and again in this many seconds.
 const BURST: u64 = 25;
 const WINDOW: u64 = 5;
 const NODES: usize = 4;
@@ -23,7 +23,7 @@ fn nodes_that_start_within_seconds_grant_a_client_no_more_than_twice_its_limit()
     }
     let (granted, stops) = (AtomicU64::new(0), AtomicBool::new(false));
     let (addresses, api_key) = (nodes.addresses(), nodes.client.api_key.clone());
-    // reason: limits grow with real time; what is granted is read before the time
+    // reason: limits refill with real time; the granted number is read before the time
     let begun = Instant::now();
     thread::scope(|scope| {
         for address in &addresses {
@@ -34,8 +34,8 @@ fn nodes_that_start_within_seconds_grant_a_client_no_more_than_twice_its_limit()
                 while !stops.load(Ordering::SeqCst) {
                     match http.try_send(&create).map(|answer| answer.status) {
                         Ok(201) => drop(granted.fetch_add(1, Ordering::SeqCst)),
-                        // It is not there yet, or it was too much.
-                        // reason: the pace of a client that is refused
+                        // It is not there yet, or the limit was reached.
+                        // reason: the pace of a client that is rejected
                         _ => thread::sleep(Duration::from_millis(5)),
                     }
                     let granted = granted.load(Ordering::SeqCst);
@@ -64,14 +64,14 @@ fn has(granted: &AtomicU64, enough: u64) {
     eventually("the client is granted more", || granted.load(Ordering::SeqCst) >= enough);
 }
 
-/// Requests of its browser for a page: at once, and in a minute again.
+/// A browser's requests for its page: this many immediately, and again in a minute.
 const OF_A_PAGE: usize = 60;
-/// The same of all strangers together.
+/// The same for all other browsers together.
 const OF_STRANGERS: usize = 300;
 
 #[test]
 fn a_page_grants_its_browser_and_strangers_as_much_at_all_nodes_together_as_at_one() {
-    // Each request is of another peer, so that no limit but the page's holds it back.
+    // Each request comes from another peer, so that only the page's limit applies.
     let settings = [
         ("IDGATE_RATE_LIMITS", "on"),
         ("IDGATE_PAGE", "on"),
@@ -88,7 +88,7 @@ fn a_page_grants_its_browser_and_strangers_as_much_at_all_nodes_together_as_at_o
     let take = Request::post(format!("{path}/take")).header("Idgate-Page-Key", key);
     let take = take.header("Accept", "application/json");
     https[0].send(&take).expect_status(200);
-    // All nodes count in the database. Nothing comes back while its clock is stopped.
+    // All nodes count in the database. Nothing refills while its clock stands still.
     nodes.cluster.stop_clock(&nodes.url());
 
     let mut peers = 0_u32;

@@ -1,5 +1,5 @@
-//! Gateways that are replaced one after another behind the nginx of `compose-postgres.yml`, under load: no
-//! request of a tenant fails, and no answer of a wallet is lost.
+//! Gateways are replaced one after another behind the nginx of `compose-postgres.yml`, under load:
+//! no tenant request fails, and no wallet answer is lost.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -42,7 +42,7 @@ fn gateways_are_replaced_behind_nginx_without_a_failed_request_or_a_lost_answer(
     let tenant = || Tenant { http: Http::new(nginx.address), api_key: api_key.clone() };
     let (stops, made) = (AtomicBool::new(false), AtomicUsize::new(0));
     let answered: Vec<String> = thread::scope(|scope| {
-        // A panic below ends the load, too, or the scope would wait for it for ever.
+        // A panic below must end the load as well, or the scope would wait for it forever.
         let ends = Ends(&stops);
         let working: Vec<_> =
             (0..CLIENTS).map(|_| scope.spawn(|| work(tenant(), &stops, &made))).collect();
@@ -65,7 +65,7 @@ fn gateways_are_replaced_behind_nginx_without_a_failed_request_or_a_lost_answer(
     }
 }
 
-/// Sessions of a tenant, each answered and read; every request is to succeed the first time.
+/// A tenant's sessions, each answered and read. Every request has to succeed the first time.
 fn work(mut tenant: Tenant, stops: &AtomicBool, made: &AtomicUsize) -> Vec<String> {
     let (wallet, mut answered) = (sample_wallet(), Vec::new());
     while !stops.load(Ordering::SeqCst) {
@@ -86,7 +86,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// nginx as the example has it, but without TLS. Dropping it ends it.
+/// nginx configured like the example, but without TLS. Dropping it ends it.
 struct Nginx {
     process: Child,
     folder: TempDir,
@@ -94,7 +94,7 @@ struct Nginx {
 }
 
 impl Nginx {
-    /// `None`: this machine has none.
+    /// `None`: this machine has no nginx.
     fn start(upstreams: &[SocketAddr]) -> Option<Self> {
         if Command::new("nginx").arg("-v").stderr(Stdio::null()).status().is_err() {
             eprintln!("skipped: this machine has no nginx");
@@ -122,14 +122,14 @@ impl Drop for Nginx {
         if thread::panicking() {
             eprintln!("{}", self.errors());
         }
-        // Its workers end with it when it is told to, and not when it is killed.
+        // Its workers end with it after a signal to stop, and not after a kill.
         let pid = self.process.id().to_string();
         let _ = Command::new("kill").arg(&pid).status();
         let _ = self.process.wait();
     }
 }
 
-/// The example's own server, at `address` and in front of `upstreams`.
+/// The example's server block, at `address` and in front of `upstreams`.
 fn configuration(folder: &Path, address: SocketAddr, upstreams: &[SocketAddr]) -> String {
     let example = fs::read_to_string(EXAMPLE).unwrap();
     let (_, server) = example.split_once("content: |\n").unwrap();

@@ -1,4 +1,4 @@
-//! What tests do to a PostgreSQL of theirs besides using it.
+//! Administers a test's PostgreSQL server.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -10,7 +10,7 @@ use super::cluster::{Cluster, ordinary};
 use crate::server::eventually;
 
 impl Cluster {
-    /// Runs statements in the database at `url`; gives what they print, without headings.
+    /// Runs statements in the database at `url`. Returns the output without headings.
     #[track_caller]
     pub(crate) fn run(&self, url: &str, sql: &str) -> String {
         let mut command = self.tool("psql");
@@ -36,7 +36,8 @@ impl Cluster {
         self.run(url, sql).parse().unwrap()
     }
 
-    /// Stops the clock of the database at `url`, by which its gateways decide what is due; gives the time.
+    /// Stops the clock of the database at `url`, by which its gateways decide what is due. Returns
+    /// the time.
     pub(crate) fn stop_clock(&self, url: &str) -> i64 {
         let now = self.run(url, "SELECT clock_ms()").parse().unwrap();
         self.set_clock(url, now);
@@ -48,8 +49,7 @@ impl Cluster {
         self.replace_clock(url, &format!("SELECT {now}::bigint"));
     }
 
-    /// Lets this time pass from one moment to the next for the database at `url`, whose clock runs, and did not
-    /// jump before.
+    /// Advances the running clock of the database at `url` by this time. It did not jump before.
     pub(crate) fn jump(&self, url: &str, time: Duration) {
         let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
         self.replace_clock(url, &format!("SELECT {now} + {}", time.as_millis()));
@@ -60,14 +60,14 @@ impl Cluster {
         self.run(url, &format!("CREATE OR REPLACE {clock} AS '{reads}'"));
     }
 
-    /// Kills one of its processes that serve gateways: the others end, and it recovers.
+    /// Kills one of the processes that serve gateways: the others end, and the server recovers.
     pub(crate) fn kill_backend(&self, url: &str) {
         let sql = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' \
                    AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1";
         kill(&[&self.run(url, sql)]);
     }
 
-    /// Kills all of its processes at once.
+    /// Kills all of its processes at the same time.
     pub(crate) fn kill(&self) {
         let pids = self.processes();
         kill(&pids.iter().map(String::as_str).collect::<Vec<_>>());
@@ -95,13 +95,13 @@ impl Cluster {
             let mut command = ordinary();
             command.arg(self.tool("pg_ctl").get_program()).arg("-D").arg(self.dir().join("data"));
             command.arg("-l").arg(self.dir().join("log")).args(["-w", "start"]);
-            // Its own child would hold pipes open.
+            // Its own child would otherwise keep pipes open.
             let quiet = command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null());
             quiet.stderr(Stdio::null()).status().unwrap().success()
         });
     }
 
-    /// A base backup of everything, with the log that it needs.
+    /// A base backup of everything, with the required log.
     pub(crate) fn base_backup(&self, to: &Path) {
         let mut command = self.tool("pg_basebackup");
         command.arg("-D").arg(to).args(["-X", "stream", "-c", "fast"]);
@@ -115,7 +115,7 @@ impl Cluster {
     }
 }
 
-/// A connection of its own to a database. Its open transaction ends with it.
+/// A separate connection to a database. Its open transaction ends with it.
 pub(crate) struct Session {
     psql: Child,
     input: Option<ChildStdin>,
@@ -137,7 +137,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // The end of its input ends it.
+        // It ends when its input is closed.
         drop(self.input.take());
         let _ = self.psql.wait();
     }
@@ -150,6 +150,6 @@ fn runs(pid: &str) -> bool {
 }
 
 fn kill(pids: &[&str]) {
-    // One that has ended meanwhile is an error.
+    // A process that has ended in the meantime is an error.
     let _ = Command::new("kill").arg("-9").args(pids).stderr(Stdio::null()).status().unwrap();
 }

@@ -1,5 +1,5 @@
-//! What a request asks of the database, as the server's own log has it: each use case is one transaction,
-//! or one statement, and none asks for more than it did.
+//! The statements of a request, from the database server's log: each use case is one transaction or
+//! one statement, and none sends more than before.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ struct Logged {
     server: Server,
     _installation: Installation,
     nodes: Nodes,
-    /// Ids whose statements are looked at: what a node does by itself names none of them.
+    /// Ids whose statements are counted: a node's own work names none of them.
     names: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ impl Logged {
         ] {
             nodes.cluster.run(&nodes.url(), sql);
         }
-        // With nothing between it and the database, and alone.
+        // Without a proxy, and without other nodes.
         nodes.nodes[0].server.take().unwrap().stop();
         let installation = Installation::on(&nodes.url()).on_machine(&nodes.machine);
         let server = installation.serve();
@@ -42,7 +42,7 @@ impl Logged {
         Some(Self { server, _installation: installation, nodes, names })
     }
 
-    /// Waits until neither the gateway nor the database does anything.
+    /// Waits until neither the gateway nor the database is doing anything.
     fn rest(&self) {
         self.server.rest();
         let of_database = self.nodes.cluster.processes().into_iter();
@@ -51,7 +51,7 @@ impl Logged {
         eventually("nothing is under way", || are_at_rest(&all));
     }
 
-    /// Lets this time pass, and waits until all is done that became due.
+    /// Lets this time pass, and waits until everything that became due is done.
     fn pass(&self, time: Duration) {
         self.rest();
         self.server.pass(&self.nodes.machine, time);
@@ -62,14 +62,14 @@ impl Logged {
         fs::read_to_string(self.nodes.cluster.dir().join("log")).unwrap()
     }
 
-    /// What `ask` makes the gateway ask.
+    /// The statements that `ask` makes the gateway send.
     fn asked<T>(&mut self, ask: impl FnOnce(&mut Tenant) -> T) -> (T, Vec<Work>) {
         let api_key = self.nodes.client.api_key.clone();
         let mut tenant = Tenant { http: self.server.http(), api_key };
         self.rest();
         let before = self.log().len();
         let answer = ask(&mut tenant);
-        // With statements that no answer waits for.
+        // Including statements that no answer waits for.
         self.pass(Duration::from_millis(300));
         let log = self.log();
         (answer, works(log.get(before..).unwrap_or_default(), &self.names))
@@ -92,7 +92,7 @@ fn works(log: &str, names: &[String]) -> Vec<Work> {
             else {
                 continue;
             };
-            // The parameters of what stands alone follow it.
+            // The parameters of a single statement follow it.
             if work.first().is_some_and(|first| !begins(first)) {
                 finish(open.remove(pid), &mut done);
             }
@@ -115,8 +115,8 @@ fn begins(sql: &str) -> bool {
     ["BEGIN", "START TRANSACTION"].iter().any(|word| sql.starts_with(word))
 }
 
-/// How many statements each transaction has besides its beginning and its COMMIT, and how many stand
-/// alone.
+/// How many statements each transaction has apart from BEGIN and COMMIT, and how many single
+/// statements there are.
 fn count(works: &[Work]) -> (Vec<usize>, usize) {
     let (whole, alone): (Vec<&Work>, Vec<&Work>) = works.iter().partition(|work| begins(&work[0]));
     for work in &whole {
@@ -129,7 +129,7 @@ fn count(works: &[Work]) -> (Vec<usize>, usize) {
 fn each_use_case_is_one_transaction_or_statement_and_asks_no_more_than_it_did() {
     let Some(mut logged) = Logged::start() else { return };
     let request = request_for(&["given_name"]);
-    // Statements are prepared, and keys are known, from the first time on.
+    // Statements are prepared and keys cached from the first request on.
     let (first, _) = logged.asked(|tenant| tenant.verified(&request, &sample_wallet()).id);
     logged.names.push(first);
     let (created, made) = logged.asked(|tenant| tenant.create(&request));
@@ -152,11 +152,11 @@ fn each_use_case_is_one_transaction_or_statement_and_asks_no_more_than_it_did() 
     expect("the same again", &again, (&[], 1));
 }
 
-/// Each word of changes wakes every node: none follows another within 20 ms.
+/// Each notification wakes every node, so there is at least 20 ms between two of them.
 #[test]
-fn changes_that_follow_one_another_are_told_to_other_nodes_together() {
+fn changes_in_quick_succession_are_announced_together() {
     const THREADS: usize = 4;
-    // Fewer changes than go into one notification.
+    // Fewer changes than fit into one notification.
     const EACH: usize = 5;
     let Some(logged) = Logged::start() else { return };
     let api_key = &logged.nodes.client.api_key;
@@ -176,7 +176,7 @@ fn changes_that_follow_one_another_are_told_to_other_nodes_together() {
                 });
             }
         });
-        // The very first change is sent immediately; the others wait.
+        // The first change is sent immediately; the others wait.
         logged.pass(Duration::from_millis(19));
         assert_eq!(told(), round);
         logged.pass(Duration::from_millis(2));
@@ -190,7 +190,7 @@ fn once(tenant: &mut Tenant, request: &serde_json::Value) -> Created {
     Created::of(tenant.http.send(&post).expect_status(201).json())
 }
 
-/// In transactions so many statements each, and so many that stand alone.
+/// Expects transactions with these numbers of statements, and this number of single statements.
 #[track_caller]
 fn expect(what: &str, works: &[Work], (whole, alone): (&[usize], usize)) {
     let found = count(works);

@@ -1,4 +1,4 @@
-//! The stream of a session and what a node says of itself, where several nodes share a database.
+//! Session streams and node metrics with several nodes on one database.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -11,7 +11,7 @@ use crate::server::eventually;
 use crate::tenant::{Created, Tenant, form, request_for, sample_wallet};
 use crate::ws::{Got, Stream};
 
-/// Everything that a stream says, but for pings, and how it closes.
+/// Everything that a stream sends except pings, and its close code.
 fn all(mut stream: Stream) -> (Vec<Value>, Option<u16>) {
     let mut messages = Vec::new();
     loop {
@@ -28,7 +28,7 @@ fn statuses(messages: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_stream_says_the_same_whichever_node_it_is_at_and_whether_or_not_that_node_is_told() {
+fn a_stream_is_the_same_on_every_node_even_without_notifications() {
     let Some(nodes) = Nodes::start(2) else { return };
     let [here, there]: [SocketAddr; 2] = nodes.addresses().try_into().unwrap();
     let key = &nodes.client.api_key;
@@ -37,7 +37,7 @@ fn a_stream_says_the_same_whichever_node_it_is_at_and_whether_or_not_that_node_i
         let created: Created = tenant.create(&request_for(&["given_name"]));
         let streams = [here, there].map(|node| Stream::open(node, &created.id, key));
         if deaf {
-            // It hears again a second later: until then it looks.
+            // It listens again a second later; until then it polls.
             let listening = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
                              WHERE query LIKE 'LISTEN%'";
             assert_eq!(nodes.cluster.run(&nodes.url(), listening), "2");
@@ -46,7 +46,7 @@ fn a_stream_says_the_same_whichever_node_it_is_at_and_whether_or_not_that_node_i
         let [at_its_node, elsewhere] = streams.map(all);
         assert_eq!(at_its_node, elsewhere);
         assert_eq!(statuses(&elsewhere.0), ["CREATED", "PENDING", "VERIFIED"]);
-        // Who was cut off goes on at the other node, behind what it has.
+        // A disconnected reader resumes at the other node after its last event.
         let seq = elsewhere.0[1]["seq"].as_u64().unwrap();
         let (rest, code) = all(Stream::open_after(there, &created.id, key, seq));
         assert_eq!((statuses(&rest), code), (vec!["VERIFIED"], elsewhere.1));
@@ -54,7 +54,7 @@ fn a_stream_says_the_same_whichever_node_it_is_at_and_whether_or_not_that_node_i
 }
 
 #[test]
-fn each_node_says_how_its_own_connections_are_used() {
+fn each_node_reports_its_connection_pool() {
     let Some(nodes) = Nodes::start(2) else { return };
     let installation = &nodes.nodes[0].installation;
     let token = installation.run_json(&["admin-token", "create", "--json"]);
@@ -71,7 +71,8 @@ fn each_node_says_how_its_own_connections_are_used() {
         connections(address, state);
     }
     thread::scope(|scope| {
-        // Who is looked for there waits on a connection of its own; what a client writes shares one.
+        // The statements to find here wait on connections of their own; a client's writes share
+        // one.
         let mut holder = nodes.cluster.session(&nodes.url());
         holder.run("BEGIN; LOCK TABLE api_keys");
         for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! TLS on the way to the database: its certificate is verified in full.
+//! TLS to the database: the certificate is fully verified.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,7 +13,8 @@ use crate::server::Installation;
 use crate::tenant::{Gateway, now_ms, request_for, sample_trust, sample_wallet};
 
 const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
-/// Where the server is: addresses of this machine that nothing else uses. Its certificate names the first.
+/// The server's addresses on this machine, which nothing else uses. Its certificate names the
+/// first.
 const NAMED: [u8; 4] = [127, 91, 7, 1];
 const UNNAMED: [u8; 4] = [127, 91, 7, 2];
 
@@ -22,7 +23,7 @@ fn ca(name: &str) -> Identity {
     CertificateBuilder::iaca_root(Name::new("UT", name), &key, now_ms()).self_sign(&key)
 }
 
-/// Has the server take connections over TLS alone, but for its socket.
+/// Makes the server accept TLS connections only, except on its socket.
 fn encrypt(cluster: &Cluster, ca: &Identity) {
     let key = SigningKey::from_seed(Curve::P256, "a database");
     let name = Name::new("UT", "a database");

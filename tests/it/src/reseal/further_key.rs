@@ -1,4 +1,4 @@
-//! A further instance key is asked for from the first value on that is sealed under it, and not before.
+//! A further instance key is required from the first value that is sealed with it, and not before.
 
 use std::net::TcpListener;
 
@@ -6,7 +6,7 @@ use super::{NEW, OLD, Stage, both, expect_refused, only};
 use crate::server::Installation;
 use crate::stores;
 
-/// A key that is lost before anything is sealed under it is not missed.
+/// A key that is lost before it seals anything is not missed.
 #[test]
 fn in_a_directory_a_key_that_seals_nothing_yet_can_be_taken_away() {
     let stage = Stage::set(Installation::in_directory());
@@ -17,7 +17,7 @@ fn in_a_directory_a_key_that_seals_nothing_yet_can_be_taken_away() {
 }
 
 #[test]
-fn in_a_database_a_key_that_seals_nothing_yet_can_be_taken_away() {
+fn in_a_database_an_unused_key_can_be_removed() {
     let Some(database) = stores::migrated() else { return };
     let cluster = stores::cluster().unwrap();
     taken_away(Stage::set(Installation::on(&database)), |sql| {
@@ -27,7 +27,8 @@ fn in_a_database_a_key_that_seals_nothing_yet_can_be_taken_away() {
 
 fn taken_away(mut stage: Stage, run_sql: impl Fn(&str)) {
     let installation = &mut stage.installation;
-    // Commands that read, that are refused, or that store nothing sealed, leave the old key enough.
+    // Commands that only read, that fail, or that store nothing sealed leave the old key
+    // sufficient.
     both(installation);
     for (command, is_refused) in [
         (&["client", "list"][..], false),
@@ -46,19 +47,19 @@ fn taken_away(mut stage: Stage, run_sql: impl Fn(&str)) {
         assert_eq!(listed.code, 0, "after {command:?}: {listed:?}");
         both(installation);
     }
-    // So does a gateway that is refused, or that stops before it sealed anything.
+    // So does a gateway that fails to start, or that stops before it sealed anything.
     both(installation);
     refuse_to_serve(installation);
     installation.serve().stop();
     only(installation, OLD);
     assert_eq!(installation.run(&["client", "list"]).code, 0);
-    // A value that is sealed under it is not given up.
+    // A value that is sealed with it is not given up.
     both(installation);
     assert_eq!(installation.run(&["client", "create", "late"]).code, 0);
     only(installation, OLD);
     let refused = installation.run(&["keys", "reseal"]);
     expect_refused(&refused, "IDGATE_INSTANCE_KEYS to both");
-    // A key that is asked for, and that nothing is sealed under any more, is.
+    // A required key that seals nothing any more is given up.
     run_sql(
         "CREATE TABLE noted AS SELECT name, sealed FROM instance WHERE name LIKE 'key_check %'",
     );
@@ -75,14 +76,14 @@ fn taken_away(mut stage: Stage, run_sql: impl Fn(&str)) {
     stage.expect_new_alone();
 }
 
-/// A start that makes the gateway's signing key seals it, even where the start is refused then.
+/// A start that creates the gateway's signing key seals it, even if the start then fails.
 #[test]
-fn in_a_directory_a_key_that_seals_the_signing_key_is_asked_for() {
+fn in_a_directory_a_key_that_seals_the_signing_key_is_required() {
     signing_key_sealed(Installation::in_directory());
 }
 
 #[test]
-fn in_a_database_a_key_that_seals_the_signing_key_is_asked_for() {
+fn in_a_database_a_key_that_seals_the_signing_key_is_required() {
     let Some(database) = stores::migrated() else { return };
     signing_key_sealed(Installation::on(&database));
 }

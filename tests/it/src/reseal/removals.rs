@@ -1,5 +1,4 @@
-//! What says that the beginning of a chain of the audit log was removed is signed with the instance key,
-//! too.
+//! The record of removed audit entries is signed with the instance key as well.
 
 use idgate_core::UnixMillis;
 use idgate_store::Address;
@@ -14,8 +13,8 @@ use crate::tenant::now_ms;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// A client whose first entries are older than the retention loses them, and another key takes the place
-/// of the one that signed for that.
+/// A client's oldest entries are past the retention and removed, and then another key replaces the
+/// one that signed the removal record.
 #[track_caller]
 fn expect_known_after_a_reseal(mut installation: Installation, mut store: Box<OperatorStore>) {
     let past = |days: u64| UnixMillis(now_ms() - days * DAY_MS);
@@ -39,7 +38,7 @@ fn expect_known_after_a_reseal(mut installation: Installation, mut store: Box<Op
 }
 
 #[test]
-fn in_a_directory_what_was_removed_of_the_log_is_known_after_a_reseal() {
+fn in_a_directory_removal_records_verify_after_a_reseal() {
     let mut installation = Installation::in_directory();
     only(&mut installation, OLD);
     let key = InstanceKey::parse(OLD).unwrap();
@@ -48,7 +47,7 @@ fn in_a_directory_what_was_removed_of_the_log_is_known_after_a_reseal() {
 }
 
 #[test]
-fn in_a_database_what_was_removed_of_the_log_is_known_after_a_reseal() {
+fn in_a_database_removal_records_verify_after_a_reseal() {
     let Some(database) = stores::migrated() else { return };
     let key = InstanceKey::parse(OLD).unwrap();
     let store = OperatorStore::connect(&Address::parse(&database).unwrap(), &key).unwrap();

@@ -1,4 +1,4 @@
-//! The European proof of age, asked for in one line and answered by the built-in wallet.
+//! The European proof of age, requested with one line and answered by the built-in wallet.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn asked() -> Value {
 }
 
 #[test]
-fn a_proof_of_age_by_preset_ends_as_the_wallet_s_action_says() {
+fn the_sandbox_wallet_action_decides_a_proof_of_age() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     for (deed, expected) in [
@@ -30,7 +30,7 @@ fn a_proof_of_age_by_preset_ends_as_the_wallet_s_action_says() {
 }
 
 #[test]
-fn the_console_asks_for_the_proof_of_age_by_the_preset() {
+fn the_console_requests_a_proof_of_age_by_preset() {
     let sandbox = Sandbox::start();
     let made = sandbox.press("/sessions", &[("ask", "age"), ("profile", "1.0")]);
     assert!(made.head.contains("location: /sessions/ses_"), "{made:?}");

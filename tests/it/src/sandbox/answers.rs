@@ -1,4 +1,4 @@
-//! What the built-in wallet does, from the page and from a shell.
+//! The actions of the built-in wallet, from the console and from the command line.
 
 use super::*;
 use crate::tenant::Gateway;
@@ -6,7 +6,7 @@ use crate::tenant::Gateway;
 const ISSUER: &str = "https://issuer.example";
 const IACA: &str = "https://iaca.example";
 
-/// What a gateway must say to each button, for an SD-JWT VC and for an mdoc.
+/// The gateway's expected outcome for each button, for an SD-JWT VC and for an mdoc.
 const BUTTONS: [(&str, [&str; 2]); 6] = [
     ("accept", ["VERIFIED", "VERIFIED"]),
     ("decline", ["wallet_error", "wallet_error"]),
@@ -39,7 +39,7 @@ fn each_button_does_what_it_says_in_every_profile_and_format() {
 }
 
 #[test]
-fn the_page_lists_sessions_with_a_button_for_each_deed_and_says_what_came_of_it() {
+fn the_console_lists_sessions_with_actions_and_their_outcome() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     let made = tenant.create(&request("vc+sd-jwt", ISSUER, "1.0"));
@@ -72,7 +72,7 @@ fn the_page_lists_sessions_with_a_button_for_each_deed_and_says_what_came_of_it(
 }
 
 #[test]
-fn a_link_of_any_gateway_on_this_machine_is_answered_on_the_page_and_none_elsewhere() {
+fn the_console_only_answers_links_of_gateways_on_this_machine() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     let made = tenant.create(&request("mso_mdoc", IACA, "1.0"));
@@ -85,7 +85,7 @@ fn a_link_of_any_gateway_on_this_machine_is_answered_on_the_page_and_none_elsewh
 }
 
 #[test]
-fn the_shell_does_the_same_and_says_when_a_gateway_does_what_it_should_not() {
+fn the_wallet_command_answers_and_reports_gateway_faults() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     for (deed, expected) in BUTTONS {
@@ -95,18 +95,18 @@ fn the_shell_does_the_same_and_says_when_a_gateway_does_what_it_should_not() {
         assert_eq!(outcome(&tenant.read(&made.id)), expected[0], "{deed}");
         let refused = !["accept", "decline"].contains(&deed);
         assert_eq!(answered.json()["http_status"], if refused { 400 } else { 200 }, "{deed}");
-        // The session is over: nothing is taken any more.
+        // The session has ended, so no more answers are accepted.
         let late = sandbox.wallet(&[&made.uri, "--do", "accept"]);
         assert_ne!(late.code, 0, "{late:?}");
     }
     let made = tenant.create(&request("vc+sd-jwt", ISSUER, "1.0"));
-    // Not of the provider whose key is trusted.
+    // Not from the provider whose key is trusted.
     let refused = sandbox.wallet(&[&made.uri, "--from", "arcadia"]);
     assert_eq!((refused.code, &refused.json()["http_status"]), (3, &json!(400)), "{refused:?}");
 }
 
 #[test]
-fn the_shell_answers_gateways_of_this_machine_alone() {
+fn the_wallet_command_only_answers_gateways_on_this_machine() {
     let sandbox = Sandbox::start();
     for (uri, why) in [
         (
@@ -132,7 +132,7 @@ fn the_shell_answers_gateways_of_this_machine_alone() {
 }
 
 #[test]
-fn options_of_the_sandbox_itself_are_not_for_its_wallet() {
+fn the_wallet_command_rejects_options_of_the_sandbox() {
     let installation = Installation::in_directory();
     let refused = installation.run(&["sandbox", "--name", "laptop", "wallet", "openid4vp://?x=y"]);
     assert_eq!(refused.code, 2, "{refused:?}");
@@ -140,9 +140,9 @@ fn options_of_the_sandbox_itself_are_not_for_its_wallet() {
     assert!(parsed.code == 1 && parsed.json()["error"].is_string(), "{parsed:?}");
 }
 
-/// What the demo invites to.
+/// The demo suggests this command.
 #[test]
-fn the_wallet_of_the_shell_answers_the_gateway_of_the_demo() {
+fn the_wallet_command_answers_the_demos_gateway() {
     let installation = Installation::in_directory();
     let empty = tempfile::TempDir::new().unwrap();
     let mut demo = installation.command(&["demo"]);
@@ -168,7 +168,7 @@ fn the_wallet_of_the_shell_answers_the_gateway_of_the_demo() {
 }
 
 #[test]
-fn without_a_sandbox_the_shell_has_what_the_demo_trusts() {
+fn without_a_sandbox_the_wallet_command_has_the_demos_credentials() {
     let gateway = Gateway::start();
     let empty = tempfile::TempDir::new().unwrap();
     let mut tenant = gateway.tenant();

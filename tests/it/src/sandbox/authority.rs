@@ -1,4 +1,4 @@
-//! The CA that phones install: what others make of it, and what its key is good for.
+//! The CA that phones install: other programs accept it, and its key is limited.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn openssl(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn openssl_and_curl_accept_the_https_by_the_cas_whose_fingerprints_are_told() {
+fn openssl_and_curl_accept_https_with_the_printed_ca() {
     let sandbox = Sandbox::with(&["--lan=127.0.0.2", "--name", "laptop.example"]);
     let installed = |path: &str, name: &str| {
         let file = sandbox.installation.file(name, sandbox.get(path).body);
@@ -73,7 +73,8 @@ fn openssl_and_curl_accept_the_https_by_the_cas_whose_fingerprints_are_told() {
     assert_eq!(permitted, ["DNS:laptop.example", "IP:127.0.0.2/255.255.255.255"], "exactly these");
 }
 
-/// The folder has the key. TLS clients refuse certificates that it signs for any other address or name.
+/// The folder contains the key. TLS clients reject certificates that it signs for any other address
+/// or name.
 #[test]
 fn the_key_of_the_ca_for_phones_signs_for_no_other_name_and_no_other_address() {
     let parent = tempfile::TempDir::new().unwrap();
@@ -99,7 +100,7 @@ fn the_key_of_the_ca_for_phones_signs_for_no_other_name_and_no_other_address() {
             .set(SUBJECT_ALT_NAME, false, names)
             .sign(signer)
     };
-    // What rustls and OpenSSL say of it.
+    // The verdicts of rustls and OpenSSL.
     let accepted = |leaf: &[u8], between: Option<&[u8]>, name: &str| {
         let der: Vec<_> = between.iter().map(|der| CertificateDer::from(der.to_vec())).collect();
         let name = ServerName::try_from(name.to_owned()).unwrap();
@@ -151,6 +152,6 @@ fn the_key_of_the_ca_for_phones_signs_for_no_other_name_and_no_other_address() {
     assert_eq!(accepted(&other, Some(&below), "shop.example"), [false; 2]);
     let own = leaf(&between, &key, dns_names(&["laptop.example"]));
     let [_, by_openssl] = accepted(&own, Some(&below), "laptop.example");
-    // Of a root rustls looks at the names, and not at how long a path may be.
+    // For a root, rustls checks the names but not the path length.
     assert!(!by_openssl);
 }

@@ -1,4 +1,4 @@
-//! The console by its addresses, in the way of a browser without a script.
+//! The console by its URLs, like a browser without JavaScript.
 
 use super::*;
 use crate::server::eventually;
@@ -33,7 +33,7 @@ fn has(page: &str, parts: &[&str]) {
 }
 
 #[test]
-fn without_a_session_each_section_says_what_belongs_there() {
+fn without_a_session_each_console_section_explains_itself() {
     let sandbox = Sandbox::start();
     for (path, parts) in [
         ("/", &["No sessions yet", "curl -s", "Create a session here"][..]),
@@ -94,7 +94,7 @@ fn a_declined_session_names_the_error_of_the_wallet() {
 }
 
 #[test]
-fn an_open_session_has_six_actions_with_what_each_does_and_comes_to() {
+fn an_open_session_has_six_actions_with_their_outcome() {
     let sandbox = Sandbox::start();
     let made = sandbox.tenant().create(&request("mso_mdoc", IACA, "haip"));
     let page = tab(&sandbox, &made.id, "");
@@ -111,7 +111,7 @@ fn an_open_session_has_six_actions_with_what_each_does_and_comes_to() {
 }
 
 #[test]
-fn a_session_that_is_not_there_is_404_with_a_way_back() {
+fn an_unknown_session_is_404_with_a_link_back() {
     let (sandbox, mut tenant, id) = answered("vc+sd-jwt", ISSUER, "accept");
     let unknown = sandbox.get("/sessions/ses_0123456789abcdefABCDEF");
     assert_eq!(unknown.status, 404);
@@ -149,7 +149,7 @@ fn other_methods_and_unknown_buttons_are_refused() {
 }
 
 #[test]
-fn keys_are_shown_by_a_post_alone() {
+fn keys_are_shown_only_on_post() {
     let (sandbox, _, id) = answered("vc+sd-jwt", ISSUER, "accept");
     let keys = [sandbox.text("api_key"), sandbox.text("signing_secret")];
     let tabs = TABS.map(|below| format!("/sessions/{id}{below}"));
@@ -164,9 +164,9 @@ fn keys_are_shown_by_a_post_alone() {
     has(&shown.body, &[&format!("export API_KEY={}", keys[0])]);
 }
 
-/// Addresses are in histories and logs.
+/// URLs end up in histories and logs.
 #[test]
-fn no_claim_is_in_an_address_and_nothing_of_a_page_is_inline_or_from_elsewhere() {
+fn console_pages_have_no_claims_in_urls_and_no_inline_or_remote_code() {
     let (sandbox, _, id) = answered("vc+sd-jwt", ISSUER, "accept");
     let tabs = TABS.map(|below| format!("/sessions/{id}{below}"));
     let mut has_claims = false;
@@ -205,7 +205,7 @@ fn no_claim_is_in_an_address_and_nothing_of_a_page_is_inline_or_from_elsewhere()
 }
 
 #[test]
-fn of_another_client_the_console_shows_the_session_and_reads_nothing() {
+fn the_console_shows_another_clients_session_without_its_claims() {
     let sandbox = Sandbox::start();
     let folder = std::fs::read_dir(sandbox.temporary.path()).unwrap().next().unwrap().unwrap();
     let folder = folder.path().to_str().unwrap().to_owned();
@@ -222,7 +222,7 @@ fn of_another_client_the_console_shows_the_session_and_reads_nothing() {
 }
 
 #[test]
-fn a_session_of_an_earlier_start_is_listed_and_says_what_is_not_here_any_more() {
+fn a_session_from_an_earlier_start_says_what_is_no_longer_available() {
     let folder = tempfile::TempDir::new().unwrap();
     let data = folder.path().join("sandbox");
     let flags = ["--data-dir", data.to_str().unwrap()];
@@ -239,7 +239,7 @@ fn a_session_of_an_earlier_start_is_listed_and_says_what_is_not_here_any_more() 
 }
 
 #[test]
-fn the_button_for_a_test_event_says_what_came_of_it() {
+fn the_test_event_button_shows_the_outcome() {
     let sandbox = Sandbox::start();
     assert_eq!(sandbox.press("/webhooks/test", &[]).status, 303);
     let page = sandbox.get("/webhooks").body;
@@ -247,7 +247,7 @@ fn the_button_for_a_test_event_says_what_came_of_it() {
 }
 
 #[test]
-fn a_same_device_session_is_read_with_the_code_that_the_wallet_brings() {
+fn a_same_device_session_is_read_with_the_response_code() {
     let sandbox = Sandbox::start();
     let fields = [("ask", "identity"), ("profile", "1.0"), ("same_device", "true")];
     sandbox.press("/sessions", &fields);
@@ -258,9 +258,9 @@ fn a_same_device_session_is_read_with_the_code_that_the_wallet_brings() {
     has(&tab(&sandbox, &id, "/answer"), &["Erika", "response_code"]);
 }
 
-/// The gateway makes it on another path of its code, and once however often it is asked.
+/// The gateway creates it in another code path, and only once however often it is requested.
 #[test]
-fn a_session_under_an_idempotency_key_has_its_request_too() {
+fn a_session_with_an_idempotency_key_shows_its_request() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     let post = Request::new("POST", "/v1/sessions").bearer(&tenant.api_key);

@@ -1,4 +1,5 @@
-//! The folder of a sandbox: whose it may be, what it keeps from one start to the next, and what it is not for.
+//! The folder of a sandbox: which folders qualify, what is kept from one start to the next, and
+//! what it cannot be used for.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::path::Path;
 use super::*;
 use crate::stores;
 
-/// The files of a folder and what they hold.
+/// The files of a folder and their contents.
 fn listing(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
     let of = |entry: std::fs::DirEntry| {
@@ -26,7 +27,7 @@ fn a_gateways_own_folder_is_not_made_a_sandbox() {
     installation.create_client("shop", false);
     let folder = installation.data_dir();
     let temporary = tempfile::TempDir::new().unwrap();
-    // A CA of the gateway's own.
+    // The gateway's own CA.
     std::fs::write(folder.join("ca.pem"), "ours").unwrap();
     let before = listing(&folder);
     let flags = ["--data-dir", folder.to_str().unwrap()];
@@ -37,7 +38,7 @@ fn a_gateways_own_folder_is_not_made_a_sandbox() {
 }
 
 #[test]
-fn the_keys_are_shown_once_and_the_folder_stays_the_same_sandbox() {
+fn keys_are_printed_once_and_the_folder_is_reused() {
     let kept = tempfile::TempDir::new().unwrap();
     let folder = kept.path().join("sandbox");
     let flags = ["--data-dir", folder.to_str().unwrap()];
@@ -59,7 +60,7 @@ fn the_keys_are_shown_once_and_the_folder_stays_the_same_sandbox() {
 }
 
 #[test]
-fn a_first_start_that_fails_half_way_can_be_made_again() {
+fn a_failed_first_start_can_be_repeated() {
     let parent = tempfile::TempDir::new().unwrap();
     let folder = parent.path().join("sandbox");
     let flags = ["--data-dir", folder.to_str().unwrap()];
@@ -72,7 +73,7 @@ fn a_first_start_that_fails_half_way_can_be_made_again() {
     let first = Sandbox::with(&flags);
     assert!(first.text("api_key").starts_with("sk_test_"));
     drop(first);
-    // The client was made, and whoever made it ended before its keys were kept.
+    // The client was created, and the process ended before storing its keys.
     let mut half = kept(&folder);
     for member in ["client_id", "api_key", "signing_secret"] {
         half[member] = "".into();
@@ -95,7 +96,7 @@ fn endpoint(sandbox: &Sandbox, api_key: &str, put: Option<&str>) -> String {
 }
 
 #[test]
-fn its_own_receiver_follows_its_port_and_the_one_of_a_developer_stays() {
+fn the_sandbox_receiver_follows_its_port_and_a_developers_endpoint_stays() {
     let parent = tempfile::TempDir::new().unwrap();
     let folder = parent.path().join("sandbox");
     let flags = ["--data-dir", folder.to_str().unwrap()];
@@ -110,7 +111,7 @@ fn its_own_receiver_follows_its_port_and_the_one_of_a_developer_stays() {
     let second = Sandbox::with(&flags);
     assert_ne!(second.page(), taken);
     assert_eq!(endpoint(&second, &api_key, None), own(&second));
-    // What a developer runs may have the same path.
+    // A developer's service may have the same path.
     // reason: only a name, to which nothing is sent
     let theirs = "http://127.0.0.1:3000/webhooks";
     endpoint(&second, &api_key, Some(theirs));
@@ -171,9 +172,9 @@ fn no_gateway_in_production_or_staging_serves_its_folder() {
     assert_eq!(gateway("development").run(&["config", "check"]).code, 0);
 }
 
-/// From there any gateway would serve it.
+/// From the database any gateway would serve it.
 #[test]
-fn its_folder_is_not_copied_into_a_database() {
+fn a_sandbox_folder_cannot_be_copied_into_a_database() {
     let Some(database) = stores::migrated() else { return };
     let parent = tempfile::TempDir::new().unwrap();
     let folder = parent.path().join("sandbox");
@@ -187,7 +188,7 @@ fn its_folder_is_not_copied_into_a_database() {
 }
 
 #[test]
-fn the_roots_that_the_operator_named_are_trusted_as_well() {
+fn roots_added_by_the_operator_are_trusted_as_well() {
     let parent = tempfile::TempDir::new().unwrap();
     let folder = parent.path().join("sandbox");
     let installation = Installation::in_directory();
@@ -204,7 +205,7 @@ fn the_roots_that_the_operator_named_are_trusted_as_well() {
         assert!(refused.stderr.contains("IDGATE_EXTRA_CA_FILE"), "{refused:?}");
         assert!(refused.stderr.contains(why), "{refused:?}");
     }
-    // Another sandbox's.
+    // The CA of another sandbox.
     let other = Sandbox::start();
     let theirs = other.get("/files/ca.pem").body;
     let flags = of(&installation.file("theirs.pem", &theirs));
@@ -213,7 +214,7 @@ fn the_roots_that_the_operator_named_are_trusted_as_well() {
     let own = sandbox.get("/files/ca.pem").body;
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     assert_eq!(read("sandbox-ca.pem"), own, "what is brought to a phone is the sandbox's alone");
-    // It has followed its own lists by this file, or it would not have started.
+    // It has followed its own lists with this file, or it would not have started.
     let both = read("sandbox-ca-and-given.pem");
     assert!(both.contains(own.trim()) && both.contains(theirs.trim()), "{both}");
 }

@@ -2,9 +2,9 @@
 
 use super::*;
 
-/// A gateway of its own that follows the lists of a sandbox, and its tenant.
+/// A separate gateway that follows the lists of a sandbox, and its tenant.
 struct Follower {
-    // Dropped before the directory that it works in.
+    // Dropped before its directory.
     _server: crate::server::Server,
     tenant: Tenant,
     live: Tenant,
@@ -34,7 +34,7 @@ impl Follower {
     }
 }
 
-/// What becomes of a credential of this provider.
+/// The outcome for a credential of this provider.
 fn outcome_of(
     sandbox: &Sandbox,
     tenant: &mut Tenant,
@@ -49,11 +49,11 @@ fn outcome_of(
     outcome(&session)
 }
 
-/// What stands behind the lists, and whom a tenant asks by.
+/// The credentials in the lists, and the trust entries that a tenant requests them by.
 const CREDENTIALS: [(&str, &str); 3] =
     [("vc+sd-jwt", "eu-pid"), ("mso_mdoc", "eu-pid"), ("mso_mdoc", "eu-mdl")];
 
-/// There are other roots in the entry, and its credentials lead to none of them.
+/// The entry has other roots, and the credentials lead to none of them.
 const WITHDRAWN: &str = "chain_invalid";
 
 #[test]
@@ -72,7 +72,8 @@ fn a_withdrawn_provider_is_refused_within_one_refresh_and_the_others_pass() {
     sandbox.press("/providers", &[("provider", "arcadia"), ("listed", "false")]);
     let page = sandbox.get("/issuers").body;
     assert!(page.contains("withdrawn") && page.contains("with 1 providers"), "{page}");
-    // The sandbox's gateway fetched the list; the other one has the former until it does.
+    // The sandbox's gateway has fetched the list; the other one has the previous list until it
+    // fetches.
     let [credential, ..] = CREDENTIALS;
     assert_eq!(outcome_of(&sandbox, &mut own, credential, "arcadia"), WITHDRAWN);
     assert_eq!(outcome_of(&sandbox, &mut follower.tenant, credential, "arcadia"), "VERIFIED");
@@ -93,7 +94,7 @@ fn a_withdrawn_provider_is_refused_within_one_refresh_and_the_others_pass() {
     assert_eq!(outcome_of(&sandbox, &mut own, credential, "arcadia"), "VERIFIED");
 }
 
-/// The entry takes the list for live sessions, and the roots in it have the mark of samples.
+/// The entry uses the list for live sessions, and the roots in it have the mark of samples.
 #[test]
 fn a_live_session_trusts_no_sample_that_a_trusted_list_brings() {
     let sandbox = Sandbox::start();
@@ -124,7 +125,7 @@ fn results_name_the_provider_by_the_list() {
 }
 
 #[test]
-fn a_provider_that_is_not_there_changes_no_list() {
+fn withdrawing_an_unknown_provider_changes_no_list() {
     let sandbox = Sandbox::start();
     let before = sandbox.get("/lists/pid.jwt").body;
     sandbox.press("/providers", &[("provider", "nowhere"), ("listed", "false")]);

@@ -1,4 +1,4 @@
-//! What keeps a sandbox to itself: where it starts, who reaches it, and what it leaves.
+//! The sandbox is isolated: where it starts, who can reach it, and what it leaves behind.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn it_does_not_start_in_production_or_staging() {
 }
 
 #[test]
-fn its_own_listeners_and_its_gateway_are_on_loopback_alone() {
+fn sandbox_listeners_are_on_loopback_only() {
     for (flags, code, why) in [
         (&["--page-listen", "0.0.0.0:0"][..], 2, "is not loopback"),
         (&["--https-listen", "192.0.2.1:8443"], 2, "is not loopback"),
@@ -105,9 +105,9 @@ fn the_page_answers_to_its_own_name_and_takes_no_form_of_another_page() {
     assert_eq!(sandbox.press("/answer", &[("uri", &large)]).status, 413);
 }
 
-/// Ends it as service managers, Ctrl-C and a terminal that closes do.
+/// Ends it like service managers, Ctrl-C and closing a terminal.
 #[test]
-fn it_leaves_nothing_behind() {
+fn the_sandbox_leaves_nothing_behind() {
     for signal in ["-TERM", "-INT", "-HUP"] {
         if signal == "-HUP" && outlives_terminals() {
             eprintln!("skipped: these tests were begun so that they outlive their terminal");
@@ -123,9 +123,9 @@ fn it_leaves_nothing_behind() {
     }
 }
 
-/// A developer's own service under a name that no review is spared.
+/// A developer's own service, under a name that has to be reviewed.
 #[test]
-fn a_webhook_that_is_held_shows_on_the_page_and_its_button_or_command_sends_it() {
+fn a_held_webhook_shows_on_the_console_and_can_be_approved() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     let key = tenant.api_key.clone();
@@ -166,7 +166,7 @@ fn a_webhook_that_is_held_shows_on_the_page_and_its_button_or_command_sends_it()
 }
 
 #[test]
-fn webhooks_arrive_and_only_what_the_signing_secret_made_is_believed() {
+fn webhooks_arrive_and_forged_ones_are_rejected() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     let made = tenant.create(&request("mso_mdoc", "https://iaca.example", "draft"));
@@ -187,7 +187,7 @@ fn webhooks_arrive_and_only_what_the_signing_secret_made_is_believed() {
     let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, &**value)).collect();
     assert_eq!(post(&headers, body), 200);
     assert!(!shown().contains("is not valid"), "{}", shown());
-    // Its time is right in all of these, so that the signature alone is what is wrong.
+    // The time is right in all of these, so only the signature is wrong.
     let seconds = (at.0 / 1000).to_string();
     let bare = [("webhook-id", "whf_2"), ("webhook-timestamp", &*seconds)];
     let forged = [&bare[..], &[("webhook-signature", "v1,AAAA")]].concat();
@@ -207,7 +207,7 @@ fn webhooks_arrive_and_only_what_the_signing_secret_made_is_believed() {
         assert!(newest.contains("signature is not valid for this secret and body"), "{newest}");
         assert!(newest.contains(body.split('"').nth(3).unwrap()), "{newest}");
     }
-    // A good one of long ago.
+    // A valid one from long ago.
     let stale = Attempt { at: UnixMillis(at.0 - 6 * 60 * 1000), ..attempt };
     let stale = stale.headers(&PROVIDER, &secret, None);
     let stale: Vec<_> = stale.iter().map(|(name, value)| (*name, &**value)).collect();
@@ -240,7 +240,7 @@ fn tls(sandbox: &Sandbox, at: SocketAddr, name: &str) -> StreamOwned<ClientConne
 
 #[test]
 fn on_the_lan_links_lead_to_its_https_which_has_the_gateway_and_not_the_page() {
-    // Another address of this machine stands for the one of the network.
+    // Another loopback address takes the place of the LAN address.
     let sandbox = Sandbox::with(&["--lan=127.0.0.2", "--name", "laptop.example"]);
     let base = sandbox.text("base_url").to_owned();
     let (name, port) = base.strip_prefix("https://").unwrap().split_once(':').unwrap();
@@ -265,7 +265,7 @@ fn on_the_lan_links_lead_to_its_https_which_has_the_gateway_and_not_the_page() {
     let host = sandbox.gateway().to_string();
     for path in ["/answer", "/sessions", "/providers", "/webhooks", "/hosts", "/keys"] {
         let posted = talk(tls(&sandbox, lan, name), "POST", path, &[("Host", name)], &form);
-        // As the gateway itself has it, which knows of no such thing.
+        // Like the gateway itself, which has no such route.
         let own = exchange(sandbox.gateway(), "POST", path, &[("Host", &host)], &form);
         assert_eq!((posted.status, &posted.body), (404, &own.body), "{path}: {posted:?}");
         assert_eq!(own.status, 404, "{path}: {own:?}");
@@ -277,7 +277,7 @@ fn on_the_lan_links_lead_to_its_https_which_has_the_gateway_and_not_the_page() {
     assert_eq!(sessions.matches("<li id=\"row-").count(), 1, "{sessions}");
     assert!(!over_tls(&sandbox, lan, name, "/").body.contains("idgate sandbox"));
     assert_eq!(over_tls(&sandbox, lan, name, "/lists/pid.jwt").status, 200);
-    // The page and the shell answer such links all the same.
+    // The console and the wallet command answer such links nevertheless.
     sandbox.press("/answer", &[("session", &made.id), ("do", "accept")]);
     assert_eq!(outcome(&tenant.read(&made.id)), "VERIFIED");
     let made = tenant.create(&request("mso_mdoc", "https://iaca.example", "1.0"));
@@ -287,7 +287,7 @@ fn on_the_lan_links_lead_to_its_https_which_has_the_gateway_and_not_the_page() {
 }
 
 #[test]
-fn who_comes_by_its_https_is_nobody_else_whatever_it_says() {
+fn requests_by_sandbox_https_cannot_forge_their_address() {
     let installation = Installation::in_directory()
         .with("IDGATE_RATE_LIMITS", "on")
         .with("IDGATE_TRUSTED_PROXIES", "127.0.0.0/8")
@@ -296,7 +296,7 @@ fn who_comes_by_its_https_is_nobody_else_whatever_it_says() {
     sandbox.installation.machine().freeze();
     let (_, port) = sandbox.text("https_url").rsplit_once(':').unwrap();
     let at: SocketAddr = format!("127.0.0.1:{port}").parse().unwrap();
-    // More than one peer may fail to say who it is.
+    // More failed authentications than one peer may have.
     let told = (0..40).map(|n| {
         let (from, forwarded) = (format!("203.0.113.{n}"), format!("for=203.0.113.{n}"));
         let headers = [
@@ -311,7 +311,7 @@ fn who_comes_by_its_https_is_nobody_else_whatever_it_says() {
     assert_eq!((told[0], told[39]), (401, 429), "{told:?}");
 }
 
-/// A command of a developer, in a folder without a gateway.
+/// A developer's command, in a folder without a gateway.
 fn developers(sandbox: &Sandbox, temporary: &tempfile::TempDir, arguments: &[&str]) -> Output {
     let folder = tempfile::TempDir::new().unwrap();
     let mut command = sandbox.installation.command(arguments);
@@ -330,7 +330,7 @@ fn commands_of_developers_find_the_sandbox_that_runs_and_say_so() {
     }
     let clients = developers(&sandbox, here, &["client", "list"]);
     assert!(clients.stdout.contains(sandbox.text("client_id")), "{clients:?}");
-    // A name of another store wins.
+    // A setting that names another store takes precedence.
     let named = tempfile::TempDir::new().unwrap();
     let folder = named.path().join("none");
     let other = ["client", "list", "--data-dir", folder.to_str().unwrap()];
@@ -341,13 +341,13 @@ fn commands_of_developers_find_the_sandbox_that_runs_and_say_so() {
         let refused = developers(&sandbox, here, &arguments);
         assert!(refused.code == 1 && !refused.stderr.contains("running sandbox"), "{refused:?}");
     }
-    // Other commands do not look.
+    // Other commands do not look for a sandbox.
     let refused = developers(&sandbox, here, &["keys", "list"]);
     assert!(refused.code == 1 && !refused.stderr.contains("running sandbox"), "{refused:?}");
 }
 
 #[test]
-fn two_sandboxes_that_run_are_an_error_that_names_both() {
+fn two_running_sandboxes_are_an_error_that_names_both() {
     let first = Sandbox::start();
     let mut second = command(&first.installation, &first.temporary, &["--listen", "127.0.0.1:0"]);
     let mut second = second.stdout(std::process::Stdio::piped()).spawn().unwrap();
@@ -368,7 +368,7 @@ fn two_sandboxes_that_run_are_an_error_that_names_both() {
 }
 
 #[test]
-fn the_wallet_says_whose_credentials_it_shows_and_has_the_samples_of_the_documentation() {
+fn the_wallet_command_names_its_holder_and_has_the_documented_samples() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     let made = tenant.create(&request("vc+sd-jwt", "https://issuer.example", "1.0"));
@@ -376,7 +376,7 @@ fn the_wallet_says_whose_credentials_it_shows_and_has_the_samples_of_the_documen
     assert_eq!(shown.code, 0, "{shown:?}");
     let whose = shown.json()["credentials"].as_str().unwrap().to_owned();
     assert!(whose.contains("utopia") && whose.contains("sandbox at"), "{whose}");
-    // Signed by others than the sandbox trusts.
+    // Signed by issuers that the sandbox does not trust.
     let made = tenant.create(&request("vc+sd-jwt", "https://issuer.example", "1.0"));
     let shown = sandbox.wallet(&["--samples", &made.uri]);
     assert_eq!(shown.code, 3, "{shown:?}");
@@ -385,7 +385,7 @@ fn the_wallet_says_whose_credentials_it_shows_and_has_the_samples_of_the_documen
 }
 
 #[test]
-fn a_data_directory_of_the_environment_is_not_used_and_it_says_so() {
+fn the_sandbox_ignores_idgate_data_dir_and_says_so() {
     let sandbox = Sandbox::start();
     let temporary = tempfile::TempDir::new().unwrap();
     let named = tempfile::TempDir::new().unwrap();

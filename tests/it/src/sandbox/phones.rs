@@ -1,5 +1,6 @@
-//! Samples for phones through the real program: from the offer to VERIFIED and to `credential_revoked`, the reach of
-//! an outsider behind a tunnel, and a gateway without a sandbox.
+//! Samples for phones with the real program: from the offer to VERIFIED and to
+//! `credential_revoked`, what an outsider reaches through a tunnel, and a gateway without a
+//! sandbox.
 
 mod log;
 mod tunnel;
@@ -15,7 +16,7 @@ use crate::tenant::{Created, Gateway, now_ms};
 
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:pre-authorized_code";
 
-/// The wallet of a phone: what it was offered, and the way to the sandbox's public listener.
+/// A phone's wallet: the offer that it received, and the address of the sandbox's public listener.
 struct Phone {
     at: SocketAddr,
     offer: Value,
@@ -62,7 +63,7 @@ impl Phone {
         json_of(ask(self.at, "GET", &path, &[], ""), 200)
     }
 
-    /// Asks for a token, with these headers.
+    /// Requests a token, with these headers.
     fn redeem(&self, headers: &[(&str, &str)]) -> Answer {
         let code = self.offer["grants"][GRANT]["pre-authorized_code"].as_str().unwrap();
         let mut form = format!("grant_type={}&pre-authorized_code={code}", encoded(GRANT));
@@ -95,7 +96,7 @@ impl Phone {
         })
     }
 
-    /// Redeems the offer for a credential of its one key.
+    /// Redeems the offer for a credential bound to its only key.
     fn receive(&self) -> String {
         let configurations = self.metadata()["credential_configurations_supported"].clone();
         assert!(configurations[self.configuration()].is_object(), "{configurations}");
@@ -138,7 +139,7 @@ fn json_of(answer: Answer, status: u16) -> Value {
     serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {answer:?}"))
 }
 
-/// Answers a session of OpenID4VP 1.0 as the wallet.
+/// Answers an OpenID4VP 1.0 session as the wallet.
 fn present(tenant: &mut Tenant, made: &Created, wallet: &Wallet) {
     let Link::ByValue(given) = Link::read(&made.uri).0 else { panic!("{}", made.uri) };
     let query = given["dcql_query"].clone();
@@ -159,7 +160,7 @@ fn present(tenant: &mut Tenant, made: &Created, wallet: &Wallet) {
     tenant.post_answer(&made.id, &answer.body());
 }
 
-/// The request of a tenant for this sample.
+/// A tenant's request for this sample.
 fn asking(sample: &str) -> Value {
     let credential = match sample {
         "pid" => json!({
@@ -220,7 +221,7 @@ fn every_sample_goes_from_offer_to_verified_and_withdrawn_it_is_revoked() {
 }
 
 #[test]
-fn the_page_makes_offers_and_its_button_withdraws_what_a_phone_has() {
+fn the_console_creates_offers_and_withdraws_issued_credentials() {
     let sandbox = Sandbox::start();
     sandbox.press("/offers", &[("type", "pid"), ("tx_code", "true")]);
     let page = sandbox.get("/receive").body;
@@ -237,7 +238,7 @@ fn the_page_makes_offers_and_its_button_withdraws_what_a_phone_has() {
 }
 
 #[test]
-fn bodies_over_the_bound_are_refused_and_what_a_wallet_asked_is_in_the_offers_state() {
+fn oversized_issuer_requests_are_rejected_and_offers_show_their_state() {
     let sandbox = Sandbox::start();
     let phone = Phone::scan(&sandbox, &["pid"]);
     let token = json_of(phone.redeem(&[]), 200);
@@ -257,7 +258,7 @@ fn bodies_over_the_bound_are_refused_and_what_a_wallet_asked_is_in_the_offers_st
 }
 
 #[test]
-fn the_attested_issuer_serves_a_wallet_whose_key_is_attested_and_no_other() {
+fn the_attested_issuer_serves_only_attested_keys() {
     let sandbox = Sandbox::start();
     let phone = Phone::scan(&sandbox, &["mdl", "--attested", "--haip"]);
     let issuer = phone.issuer.clone();
@@ -291,7 +292,7 @@ fn the_attested_issuer_serves_a_wallet_whose_key_is_attested_and_no_other() {
 }
 
 #[test]
-fn serve_has_no_issuer() {
+fn serve_has_no_sample_issuer() {
     let gateway = Gateway::start();
     for (method, paths) in [
         (
@@ -314,7 +315,7 @@ fn serve_has_no_issuer() {
 }
 
 #[test]
-fn an_offer_needs_a_sandbox_that_runs_and_a_sample_that_there_is() {
+fn an_offer_needs_a_running_sandbox_and_a_known_sample() {
     let installation = Installation::in_directory();
     let temporary = tempfile::TempDir::new().unwrap();
     let offer = |arguments: &[&str]| {
@@ -340,7 +341,7 @@ fn an_offer_in_a_terminal_is_a_qr_code_and_a_link() {
     assert!(told.stdout.contains("this machine alone"), "{}", told.stdout);
 }
 
-/// A folder of a program whose samples had no mark.
+/// A folder of a program version whose samples had no mark.
 #[test]
 fn a_folder_made_before_gets_new_roots_at_its_next_start_and_says_so() {
     let parent = tempfile::TempDir::new().unwrap();
@@ -355,7 +356,7 @@ fn a_folder_made_before_gets_new_roots_at_its_next_start_and_says_so() {
     let made_at = kept["made_at"].as_u64().unwrap();
     kept.as_object_mut().unwrap().remove("marked");
     std::fs::write(&path, kept.to_string()).unwrap();
-    // The root and the key that it had then, without the mark.
+    // The root and the key of that version, without the mark.
     let key = SigningKey::from_seed(Curve::P256, format!("{seed} utopia root"));
     let name = Name::new("UT", "Utopia Registry root");
     let former = CertificateBuilder::iaca_root(name, &key, made_at).self_sign(&key);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn rule_18_aud_of_the_credential_includes_us() {
+fn rule_18_aud_of_the_credential_must_include_the_verifier() {
     let case = Case::new();
     let with = |aud: Value| case.present(&case.credential().plain("aud", aud).issue(&case.issuer));
     accepted(with(json!(AUDIENCE)));
@@ -11,7 +11,7 @@ fn rule_18_aud_of_the_credential_includes_us() {
 }
 
 #[test]
-fn rule_19_a_result_says_that_nobody_looked_at_the_status() {
+fn rule_19_a_result_says_that_the_status_was_not_checked() {
     let mut case = Case::new();
     let status = json!({ "status_list": { "idx": 1, "uri": "https://issuer.example/status" } });
     let published = case.credential().plain("status", status).issue(&case.issuer);
@@ -20,7 +20,7 @@ fn rule_19_a_result_says_that_nobody_looked_at_the_status() {
 }
 
 #[test]
-fn rule_20_requested_claims_are_present_and_others_do_not_leave() {
+fn rule_20_exactly_the_requested_claims_are_returned() {
     let mut case = Case::new();
     let credential = case.credential().issue(&case.issuer);
     let verified = accepted(case.present(&credential));
@@ -31,7 +31,7 @@ fn rule_20_requested_claims_are_present_and_others_do_not_leave() {
     }
 }
 
-/// The shell of a claim whose parts were all withheld tells nothing, at whatever depth.
+/// A claim whose parts were all withheld is an empty shell, at any depth.
 #[test]
 fn rule_20_a_claim_of_which_nothing_is_disclosed_is_missing() {
     let mut case = Case::new();
@@ -61,7 +61,7 @@ fn rule_20_a_claim_of_which_nothing_is_disclosed_is_missing() {
 }
 
 #[test]
-fn rule_20_what_the_issuer_left_empty_is_disclosed() {
+fn rule_20_empty_values_from_the_issuer_count_as_disclosed() {
     let mut case = Case::new();
     case.claims = vec!["asked".into()];
     for (honest, shown) in [

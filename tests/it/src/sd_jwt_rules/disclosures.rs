@@ -1,4 +1,4 @@
-//! Rules 11 to 15: what disclosures at any depth come to.
+//! Rules 11 to 15: disclosures at any depth.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn rule_11_digests_are_found_at_every_depth() {
     assert_eq!(claims, expected);
 }
 
-/// Each level refers to the next one twice: work would double 30 times.
+/// Each level refers to the next one twice, so the work would double 30 times.
 #[test]
 fn rule_13_nested_repetition_does_not_multiply_the_work() {
     let case = Case::new();

@@ -1,4 +1,4 @@
-//! Rules 4 to 6: what the request and the trust entry say of the issuer's key and name.
+//! Rules 4 to 6: what the request and the trust entry require of the issuer's key and name.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! Rules 21 to 26: keys that prove nothing, and expectations that nobody meets.
+//! Rules 21 to 26: keys that prove nothing, and expectations that cannot be met.
 
 use super::*;
 
-/// One rule for the keys of holders and of issuers.
+/// The same rule applies to the keys of holders and of issuers.
 #[test]
 fn rule_21_a_key_for_another_use_proves_nothing() {
     for (member, value) in [
@@ -30,7 +30,7 @@ fn rule_21_a_key_for_another_use_proves_nothing() {
 }
 
 #[test]
-fn rules_25_and_26_an_empty_expectation_is_met_by_nobody() {
+fn rules_25_and_26_an_empty_expected_value_is_never_met() {
     let case = Case::new();
     let shown = Presentation::whole(&case.credential().issue(&case.issuer));
     let now = UnixMillis::from_secs(NOW);
@@ -49,7 +49,7 @@ fn rules_25_and_26_an_empty_expectation_is_met_by_nobody() {
 }
 
 #[test]
-fn nothing_that_can_be_printed_holds_a_secret() {
+fn debug_output_has_no_secrets() {
     let case = Case::new();
     let now = UnixMillis::from_secs(NOW);
     let expected = ExpectedSdJwtVc::new(&case.trust, AUDIENCE, NONCE, now, now);

@@ -1,4 +1,4 @@
-//! Rule 1: the parts of the presentation, and their bounds.
+//! Rule 1: the parts of the presentation, and their limits.
 
 use super::*;
 
@@ -12,9 +12,9 @@ fn a_good_presentation_is_verified_on_every_curve() {
     }
 }
 
-/// A session says so of its `vp_token`, before anything is verified.
+/// The same rule applies to a session's `vp_token`, before anything is verified.
 #[test]
-fn rule_01_what_is_not_the_compact_form_is_malformed() {
+fn rule_01_anything_but_the_compact_form_is_malformed() {
     let case = Case::new();
     let good = case.text(&case.credential().issue(&case.issuer));
     malformed(case.verify(""));

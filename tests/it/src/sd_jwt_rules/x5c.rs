@@ -12,7 +12,8 @@ use super::*;
 
 const NOW_MS: u64 = NOW * 1000;
 
-/// A case whose issuer has a certificate under a root that is trusted for SD-JWT VC, and no key.
+/// A case whose issuer has a certificate under a root that is trusted for SD-JWT VC, and no trusted
+/// key.
 struct Certified {
     case: Case,
     root: Identity,
@@ -51,7 +52,8 @@ impl Certified {
         self.case.present(&credential.issue(&self.case.issuer))
     }
 
-    /// So many CAs, each under the one before, and a signer under the last. Leaf first.
+    /// A chain of this many CAs, each under the previous one, and a signer under the last. Leaf
+    /// first.
     fn long_chain(&self, cas: usize) -> Vec<Vec<u8>> {
         let mut above = vec![self.root.clone()];
         for at in 0..cas {
@@ -77,7 +79,7 @@ fn pinned(signer: &Identity) -> PinnedSigner {
 }
 
 #[test]
-fn the_key_of_the_first_certificate_verifies_what_leads_to_a_root() {
+fn the_leafs_key_verifies_a_chain_to_a_root() {
     for curve in Curve::ALL {
         let certified = Certified::on(curve);
         let verified = accepted(certified.with(&[&certified.signer.der]));
@@ -107,7 +109,7 @@ fn the_issuer_is_the_subject_of_the_certificate_when_iss_is_absent() {
 }
 
 #[test]
-fn iss_is_equal_to_the_one_that_the_entry_names() {
+fn iss_must_equal_the_iss_of_the_entry() {
     let mut certified = Certified::new();
     let other = |certified: &Certified| {
         let credential = certified.case.credential().plain("iss", "https://other.example");
@@ -132,7 +134,7 @@ fn intermediates_lead_to_the_root_in_any_order() {
 }
 
 #[test]
-fn path_lengths_are_heeded() {
+fn path_length_constraints_are_enforced() {
     let mut certified = Certified::new();
     let limited = certified.root.builder.clone().set(
         x509::BASIC_CONSTRAINTS,
@@ -146,7 +148,7 @@ fn path_lengths_are_heeded() {
 }
 
 #[test]
-fn there_are_one_to_ten_certificates() {
+fn x5c_has_one_to_ten_certificates() {
     let certified = Certified::new();
     let of = |count: usize| certified.with(&vec![certified.signer.der.clone(); count]);
     malformed(of(0));
@@ -156,7 +158,7 @@ fn there_are_one_to_ten_certificates() {
 }
 
 #[test]
-fn certificates_are_in_standard_base64() {
+fn x5c_certificates_are_in_standard_base64() {
     let certified = Certified::new();
     let header = |x5c: Value| certified.present(certified.case.credential().header("x5c", x5c));
     let good = jws::x5c(&[&certified.signer.der]);
@@ -172,7 +174,7 @@ fn certificates_are_in_standard_base64() {
 }
 
 #[test]
-fn the_leaf_comes_first() {
+fn the_leaf_must_be_first() {
     let certified = Certified::new();
     let mut chain = certified.long_chain(1);
     chain.reverse();
@@ -180,7 +182,7 @@ fn the_leaf_comes_first() {
 }
 
 #[test]
-fn a_chain_that_holds_the_anchor_is_tolerated_and_not_trusted_for_it() {
+fn a_chain_may_include_the_anchor_but_is_not_trusted_for_it() {
     let mut certified = Certified::new();
     let chain = [&certified.signer.der, &certified.root.der];
     accepted(certified.with(&chain));
@@ -206,7 +208,7 @@ fn a_self_signed_leaf_is_refused_unless_it_is_pinned() {
     refused(certified.with(&[&Identity::iaca(Curve::P256, NOW_MS).der]), Reason::ChainInvalid);
 }
 
-/// It signs with the key of the root itself.
+/// It signs with the root's own key.
 #[test]
 fn the_anchor_itself_is_a_self_signed_leaf() {
     let mut certified = Certified::new();
@@ -220,7 +222,7 @@ fn the_anchor_itself_is_a_self_signed_leaf() {
     accepted(certified.with(&[&root.der]));
 }
 
-/// Names that are equal are not always equal bytes (RFC 5280 7.1).
+/// Equal names are not always equal bytes (RFC 5280 7.1).
 #[test]
 fn the_anchor_itself_is_self_signed_whatever_the_string_types_of_its_names() {
     let mut certified = Certified::new();
@@ -238,7 +240,7 @@ fn the_anchor_itself_is_self_signed_whatever_the_string_types_of_its_names() {
 }
 
 #[test]
-fn every_certificate_is_valid_now_and_without_skew() {
+fn every_certificate_must_be_valid_now_without_skew() {
     let certified = Certified::new();
     let of = |from: u64, until: u64| {
         certified.changed(|signer| {
@@ -247,7 +249,7 @@ fn every_certificate_is_valid_now_and_without_skew() {
     };
     accepted(of(NOW_MS, NOW_MS));
     refused(of(NOW_MS + 1000, NOW_MS + YEAR_MS), Reason::CertificateExpired);
-    // The credential's own iat lies in the certificate's dates.
+    // The credential's own iat is within the certificate's dates.
     refused(of(NOW_MS - YEAR_MS, NOW_MS - 1000), Reason::CertificateExpired);
     let chain = |days: u64| {
         let key = SigningKey::from_seed(Curve::P256, "ca");
@@ -262,7 +264,7 @@ fn every_certificate_is_valid_now_and_without_skew() {
 }
 
 #[test]
-fn an_expired_root_vouches_for_nobody() {
+fn an_expired_root_is_not_trusted() {
     let mut certified = Certified::new();
     let root = certified.root.builder.clone().with(|root| root.not_after_ms = NOW_MS - 1000);
     certified.case.trust.sd_jwt_roots = vec![anchor(&root.self_sign(&certified.root.key))];
@@ -279,7 +281,7 @@ fn a_pinned_signer_is_within_its_dates() {
 }
 
 #[test]
-fn the_signature_is_made_by_the_certificates_key() {
+fn the_signature_must_be_by_the_certificates_key() {
     let certified = Certified::new();
     let stranger = SigningKey::from_seed(Curve::P256, "stranger");
     let credential = certified.case.credential().x5c(&[&certified.signer.der]);
@@ -287,7 +289,7 @@ fn the_signature_is_made_by_the_certificates_key() {
 }
 
 #[test]
-fn alg_is_that_of_the_certificates_key_and_the_one_asked_for() {
+fn alg_must_fit_the_certificates_key_and_the_request() {
     let mut certified = Certified::new();
     for alg in ["ES384", "none", "HS256"] {
         let credential = certified.case.credential().header("alg", alg);
@@ -301,7 +303,7 @@ fn alg_is_that_of_the_certificates_key_and_the_one_asked_for() {
 }
 
 #[test]
-fn the_key_is_for_signatures() {
+fn the_leaf_key_must_be_for_signatures() {
     let certified = Certified::new();
     let usage =
         |bits| certified.changed(|own| own.set(x509::KEY_USAGE, true, x509::key_usage(bits)));
@@ -311,7 +313,7 @@ fn the_key_is_for_signatures() {
 }
 
 #[test]
-fn the_profile_of_document_signers_is_not_asked_for() {
+fn the_document_signer_profile_is_not_required_of_sd_jwt_issuers() {
     let certified = Certified::new();
     let usage = x509::ext_key_usage(&["1.2.3.4"]);
     accepted(certified.changed(|own| own.set(x509::EXT_KEY_USAGE, true, usage)));
@@ -323,7 +325,8 @@ fn the_profile_of_document_signers_is_not_asked_for() {
 const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
 const ANY_USE: &str = "2.5.29.37.0";
 
-/// They are not processed, in the issuer's certificate or above it, and so never overlooked.
+/// They are not processed, in the issuer's certificate or above it, so they must be rejected
+/// instead of ignored.
 #[test]
 fn extensions_that_restrict_paths_are_refused() {
     let certified = Certified::new();
@@ -364,18 +367,18 @@ fn a_header_with_x5c_goes_by_the_roots_and_one_without_by_the_keys() {
     assert_eq!(verified.facts().trust.name(), "issuer_key");
     let verified = accepted(certified.with(&[&certified.signer.der]));
     assert_eq!(verified.facts().trust.name(), "x5chain");
-    // The trusted key signed this one, too, and does not help.
+    // The trusted key signed this one too, which does not help.
     let other =
         Identity::iaca(Curve::P256, NOW_MS).issuer_of_sd_jwts(&certified.case.issuer, NOW_MS);
     refused(certified.with(&[&other.der]), Reason::ChainInvalid);
     malformed(certified.with::<Vec<u8>>(&[]));
-    // Nor does the certificate's key where the header does not name it.
+    // Nor does the certificate's key help if the header does not name it.
     certified.case.trust.keys = vec![trusted(&SigningKey::from_seed(Curve::P256, "other"))];
     refused(certified.present(certified.case.credential()), Reason::IssuerSignatureInvalid);
 }
 
 #[test]
-fn keys_in_other_members_of_the_header_are_never_looked_at() {
+fn keys_in_other_header_members_are_ignored() {
     let mut certified = Certified::new();
     let jwk = certified.case.issuer.public_jwk();
     let with = |certified: &Certified, credential: CredentialBuilder| {
@@ -398,7 +401,7 @@ fn keys_in_other_members_of_the_header_are_never_looked_at() {
 }
 
 #[test]
-fn roots_for_tests_serve_no_live_session() {
+fn test_roots_are_not_trusted_in_live_mode() {
     let mut certified = Certified::new();
     let root = certified.case.trust.sd_jwt_roots.remove(0);
     certified.case.trust.sd_jwt_roots.push(root.for_test_only());
@@ -427,7 +430,7 @@ fn roots_and_signers_with_the_mark_of_a_sandbox_serve_no_live_session() {
 }
 
 #[test]
-fn only_roots_of_the_entrys_countries_serve() {
+fn only_roots_of_the_entrys_country_are_trusted() {
     let mut certified = Certified::new();
     certified.case.trust.countries = vec!["ut".into()];
     accepted(certified.with(&[&certified.signer.der]));

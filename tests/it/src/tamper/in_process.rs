@@ -27,11 +27,11 @@ use crate::tamper::scenario::Trust;
 pub struct InProcess {
     open: Option<(Verifier, Session)>,
     entropy: Counted,
-    /// Signs requests that go by reference; `None`: they go by value.
+    /// Signs requests by reference. `None`: requests go by value.
     signer: Option<Arc<SoftwareSigner>>,
-    /// The profile of requests; `None`: `draft`.
+    /// The profile of requests. `None`: `draft`.
     profile: Option<Profile>,
-    /// Verifies and hashes; `None`: aws-lc-rs.
+    /// Verifies and hashes. `None`: aws-lc-rs.
     provider: Option<CryptoProvider>,
 }
 
@@ -40,19 +40,19 @@ const DID: &str = "did:web:gateway.example";
 
 #[allow(clippy::expect_used)] // the table runs in tests only
 impl InProcess {
-    /// Sessions in the inline profile that this provider verifies for.
+    /// Sessions in request mode inline, verified with this provider.
     pub fn on(provider: CryptoProvider) -> Self {
         Self { provider: Some(provider), ..Self::default() }
     }
 
-    /// Sessions in the jar profile.
+    /// Sessions in request mode jar.
     pub fn jar() -> Self {
         let key = Es256Key::from_scalar(&[9; 32]).expect("a scalar");
         let signer = SoftwareSigner::new(key, format!("{DID}#key"));
         Self { signer: Some(Arc::new(signer)), ..Self::default() }
     }
 
-    /// Sessions of OpenID4VP 1.0: signed and encrypted, or neither.
+    /// OpenID4VP 1.0 sessions: signed and encrypted, or neither.
     pub fn v1_0(encrypted: bool) -> Self {
         let base = if encrypted { Self::jar() } else { Self::default() };
         Self { profile: Some(Profile::V1_0), ..base }
@@ -75,14 +75,14 @@ impl JarGateway for InProcess {
     }
 
     fn did_document(&mut self) -> Value {
-        let signer = self.signer.as_ref().expect("in the jar profile");
+        let signer = self.signer.as_ref().expect("in request mode jar");
         let published = PublishedKey::new(signer.key_id(), *signer.public_key());
         serde_json::from_str(&did_document_json(DID, &[published])).expect("JSON")
     }
 }
 
 impl InProcess {
-    /// The session, once there is one.
+    /// The session, if there is one.
     pub fn session(&self) -> Option<&Session> {
         self.open.as_ref().map(|(_, session)| session)
     }
@@ -157,7 +157,7 @@ impl Gateway for InProcess {
     }
 }
 
-/// No status source can be reached.
+/// Decides with all status sources unreachable.
 #[allow(clippy::panic)] // the table runs in tests only
 pub(crate) fn decide(
     mut verification: Verification<'_>,
@@ -175,7 +175,7 @@ pub(crate) fn decide(
     }
 }
 
-/// What is trusted in a scenario.
+/// The trust entry of a scenario.
 #[allow(clippy::panic)] // the table runs in tests only
 pub(crate) fn entry(trust: &Trust) -> TrustEntry {
     let mut entry = TrustEntry::new(IssuerId::new(&trust.issuer_id));
@@ -200,7 +200,7 @@ fn trusted_key(jwk: &Value) -> TrustedKey {
     }
 }
 
-/// The same bytes on every run.
+/// Gives the same bytes in every run.
 #[derive(Debug, Default)]
 pub struct Counted(u64);
 

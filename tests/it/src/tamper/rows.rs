@@ -17,7 +17,7 @@ pub fn rows() -> Vec<Row> {
     [presentation_rows(), parameters::rows()].concat()
 }
 
-/// The rows that change what a wallet presents, however it sends it.
+/// The rows that change the wallet's presentation, however it is sent.
 pub fn presentation_rows() -> Vec<Row> {
     [credential_rows(), submission::rows()].concat()
 }

@@ -1,4 +1,4 @@
-//! A good presentation as parameters and hooks, so that a row can change any one step.
+//! A good presentation as parameters and hooks, so that a row can change any single step.
 
 use idgate_testkit::issuer::{CredentialBuilder, Unsigned};
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -27,7 +27,7 @@ pub enum Base {
 }
 
 impl Base {
-    /// Every one.
+    /// All of them.
     pub const ALL: [Self; 4] = [Self::Flat, Self::Nested, Self::Array, Self::Recursive];
 
     /// The curve of issuer and holder.
@@ -39,7 +39,7 @@ impl Base {
         }
     }
 
-    /// What the tenant gets of the untouched presentation.
+    /// The claims that the tenant gets from the unchanged presentation.
     pub fn disclosed(self) -> Value {
         match self {
             Self::Flat => json!({ "given_name": "Erika", "family_name": "Mustermann" }),
@@ -66,7 +66,7 @@ impl Base {
     }
 }
 
-/// What the operator trusts.
+/// The operator's trust.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Trust {
     /// The name of the entry.
@@ -81,7 +81,7 @@ pub struct Trust {
     pub revocation: &'static str,
 }
 
-/// Changes to what one step made, before the next step takes it.
+/// Changes to the output of one step, before the next step uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {
     /// The credential before the issuer signs it.
@@ -90,11 +90,11 @@ pub struct Hooks {
     pub issuer_jwt: fn(&mut String),
     /// The chosen disclosures.
     pub presentation: fn(&mut Presentation),
-    /// The proof before the holder signs it.
+    /// The key binding JWT before the holder signs it.
     pub kb_jwt: fn(&mut KbJwt),
-    /// The same, with what it proves.
+    /// The same, with the presentation that it covers.
     pub kb_jwt_of: fn(&mut KbJwt, &Presentation),
-    /// The signed proof.
+    /// The signed key binding JWT.
     pub kb_text: fn(&mut String),
     /// The presentation as text.
     pub token: fn(&mut String),
@@ -115,25 +115,25 @@ pub struct Hooks {
 pub struct Scenario {
     /// When the wallet answers.
     pub now_ms: u64,
-    /// What the operator trusts.
+    /// The operator's trust.
     pub trust: Trust,
     /// The tenant's `CreateSessionRequest`.
     pub request: Value,
-    /// What the issuer attests.
+    /// The credential that the issuer attests.
     pub credential: CredentialBuilder,
     /// The JSON text that the issuer signs as the disclosure of `given_name`.
     pub given_name: Option<String>,
-    /// The JSON text of a disclosure that the issuer signs besides the others.
+    /// The JSON text of an additional disclosure that the issuer signs.
     pub added: Option<String>,
-    /// A member put into the payload after its digests were made.
+    /// A member added to the payload after its digests were computed.
     pub inserted: Option<(&'static str, Value)>,
     /// Signs the credential.
     pub issuer_key: SigningKey,
-    /// Signs the proof.
+    /// Signs the key binding JWT.
     pub holder_key: SigningKey,
-    /// The claims that the holder shows.
+    /// The claims that the holder discloses.
     pub disclose: Vec<String>,
-    /// Whether the holder proves possession of the key.
+    /// Whether the holder adds a key binding JWT.
     pub prove: bool,
     /// Whether the answer is JSON, not a form.
     pub as_json: bool,
@@ -161,7 +161,7 @@ impl Default for Hooks {
 }
 
 impl Scenario {
-    /// A presentation that is verified when nobody changes it, made at `now_ms`.
+    /// A presentation made at `now_ms` that is verified if left unchanged.
     pub fn good(base: Base, now_ms: u64) -> Self {
         let issuer_key = samples::issuer_key(base.curve());
         let holder_key = samples::holder_key(base.curve());
@@ -194,7 +194,7 @@ impl Scenario {
         }
     }
 
-    /// When the session is made.
+    /// When the session is created.
     pub fn created_ms(&self) -> u64 {
         self.now_ms.saturating_sub(ANSWER_DELAY_MS)
     }
@@ -226,7 +226,7 @@ impl Scenario {
         parameters
     }
 
-    /// Changes what the issuer attests.
+    /// Changes the issuer's attestation.
     pub fn attest(&mut self, change: impl FnOnce(CredentialBuilder) -> CredentialBuilder) {
         self.credential = change(std::mem::take(&mut self.credential));
     }
@@ -236,7 +236,7 @@ impl Scenario {
         i64::try_from(self.now_ms / 1000).unwrap_or_default().saturating_add(seconds)
     }
 
-    /// What is presented for `request`.
+    /// The presentation for `request`.
     pub fn token(&self, request: &AuthorizationRequest) -> String {
         let presentation = self.presentation();
         let mut kb_jwt = KbJwt::new(&self.holder_key, &presentation, request, self.now_ms);

@@ -1,4 +1,4 @@
-//! A collector of traces on loopback. It reads what it is sent with the messages that OpenTelemetry
+//! A collector of traces on loopback. It parses requests with the messages that OpenTelemetry
 //! generates from its own definitions.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use prost::Message as _;
 
 use crate::server::eventually;
 
-/// A collector that remembers what it got. It serves until the test process ends.
+/// A collector that stores everything it receives. It serves until the test process ends.
 pub(super) struct Collector {
     address: SocketAddr,
     seen: Arc<Mutex<Seen>>,
@@ -52,14 +52,14 @@ impl Collector {
         format!("http://{}", self.address)
     }
 
-    /// Answers like this from now on. Empty: never.
+    /// Answers like this from now on. Empty: it never answers.
     pub(super) fn answer(&self, status: &str, headers: &str) {
         self.answer_with(status, headers, &[]);
     }
 
     pub(super) fn answer_with(&self, status: &str, headers: &str, body: &[u8]) {
         let text = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
-        // Protobuf of so small a message is text, too.
+        // Protobuf of such a small message is also text.
         let text = text + std::str::from_utf8(body).unwrap();
         self.seen.lock().unwrap().answer = if status.is_empty() { String::new() } else { text };
     }
@@ -72,14 +72,14 @@ impl Collector {
         self.seen.lock().unwrap().requests.clone()
     }
 
-    /// What is said of the gateway itself.
+    /// The attributes of the gateway itself.
     pub(super) fn resource(&self) -> BTreeMap<String, String> {
         let message = self.messages().remove(0);
         let resource = message.resource_spans[0].resource.as_ref().unwrap();
         texts(&resource.attributes)
     }
 
-    /// All spans so far, by the time at which they began.
+    /// All spans so far, by start time.
     pub(super) fn spans(&self) -> Vec<Span> {
         let groups = self.messages().into_iter().flat_map(|message| message.resource_spans);
         let scopes = groups.flat_map(|group| group.scope_spans);
@@ -119,7 +119,7 @@ fn texts(attributes: &[KeyValue]) -> BTreeMap<String, String> {
     attributes.iter().map(|pair| (pair.key.clone(), text(&pair.value))).collect()
 }
 
-/// Spans as a tree: each below what it belongs to, in the order in which they began.
+/// Spans as a tree: each below its parent, in the order of their start.
 pub(super) fn tree(spans: &[Span]) -> String {
     let ids: Vec<&[u8]> = spans.iter().map(|span| &*span.span_id).collect();
     let mut text = String::new();

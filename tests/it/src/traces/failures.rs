@@ -1,14 +1,15 @@
-//! Whatever a collector does, sessions are made and the gateway stops in time; what is lost is counted.
+//! Whatever a collector does, sessions are created and the gateway stops in time. Lost spans are
+//! counted.
 
 use std::time::Duration;
 
 use super::*;
 use crate::server::{Server, eventually, free_address};
 
-/// More than a stop takes, and less than a collector is waited for.
+/// More than a shutdown takes, and less than the wait for a collector.
 const PROMPT: Duration = Duration::from_secs(6);
 
-/// What the metrics count of spans, by the end of the name and the label.
+/// The metrics about spans, by the end of the name and the label.
 fn counted(installation: &Installation, server: &Server) -> impl Fn(&str) -> u64 {
     let made = installation.run_json(&["admin-token", "create", "--json"]);
     let token = made["admin_token"].as_str().unwrap().to_owned();
@@ -62,7 +63,7 @@ fn what_is_refused_is_lost_and_told_once_and_what_comes_later_arrives() {
         eventually("it is counted", || counted("dropped_total{reason=\"refused\"}") >= 3);
     }
     assert_eq!(counted("exported_total"), 0);
-    // Two spans are refused of what is taken.
+    // The collector accepts the batch but rejects two of its spans.
     collector.answer_with("200 OK", "", b"\x0a\x02\x08\x02");
     let before = counted("dropped_total{reason=\"refused\"}");
     tenant.create(&request_for(&["given_name"]));
@@ -97,7 +98,7 @@ fn a_collector_that_wants_to_be_asked_later_is_asked_later() {
 }
 
 #[test]
-fn what_the_collector_wants_to_be_sent_is_sent_and_shown_nowhere() {
+fn collector_headers_are_sent_and_never_printed() {
     let collector = Collector::start();
     let headers = "authorization=Bearer%20s3cret-of-it";
     let installation = Installation::new()

@@ -1,4 +1,4 @@
-//! A host of one status list in which everybody is good, which keeps what it is asked.
+//! A host of one status list in which all credentials are valid. It records its requests.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;

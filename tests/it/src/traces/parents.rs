@@ -1,4 +1,4 @@
-//! `traceparent`: who may say where a span belongs, and what of it goes on.
+//! `traceparent`: which callers may set a span's parent, and what is passed on.
 
 use super::*;
 
@@ -70,7 +70,7 @@ fn a_repeated_creation_leaves_the_session_where_it_was_made() {
 }
 
 #[test]
-fn what_breaks_a_rule_begins_a_trace_of_its_own() {
+fn an_invalid_traceparent_starts_a_new_trace() {
     let collector = Collector::start();
     let gateway = Gateway::start_on(traced(&collector));
     let mut tenant = gateway.tenant();
@@ -111,7 +111,7 @@ fn what_breaks_a_rule_begins_a_trace_of_its_own() {
 }
 
 #[test]
-fn who_has_no_key_joins_no_trace_and_a_wallet_only_that_of_its_session() {
+fn only_requests_with_a_key_join_a_callers_trace() {
     let collector = Collector::start();
     let gateway = Gateway::start_on(traced(&collector));
     let mut tenant = gateway.tenant();
@@ -136,7 +136,7 @@ fn who_has_no_key_joins_no_trace_and_a_wallet_only_that_of_its_session() {
 }
 
 #[test]
-fn the_tenants_decision_to_record_nothing_holds_for_the_whole_session() {
+fn an_unsampled_parent_applies_to_the_whole_session() {
     let (collector, receiver) = (Collector::start(), Receiver::start());
     let gateway = Gateway::start_on(traced(&collector));
     let mut tenant = gateway.tenant();
@@ -153,7 +153,7 @@ fn the_tenants_decision_to_record_nothing_holds_for_the_whole_session() {
 }
 
 #[test]
-fn a_sampler_that_follows_nobody_is_obeyed() {
+fn sampler_always_off_ignores_the_callers_sampled_flag() {
     let collector = Collector::start();
     let installation = traced(&collector).with("OTEL_TRACES_SAMPLER", "always_off");
     let gateway = Gateway::start_on(installation);

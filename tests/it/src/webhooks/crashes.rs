@@ -1,4 +1,5 @@
-//! Killed over and over while sessions settle: every one is told about, signed, under one id.
+//! The gateway is killed over and over while sessions settle. Every session is notified, signed,
+//! under one id.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +26,7 @@ fn kills_lose_no_notification() {
             Tenant { http: Http::new(server.address), api_key: client.api_key.clone() };
         for _ in 0..settles / kills {
             let created = tenant.create(&request_for(&["given_name"]));
-            // An answer may be lost with the server, but what is acknowledged is settled.
+            // An answer may be lost with the server, but an acknowledged one is settled.
             let answer = answer_request(&created.id, &form(&wallet, &created));
             tenant.http.try_send(&answer).unwrap().expect_status(200);
             settled.insert(created.id);

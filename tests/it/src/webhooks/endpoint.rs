@@ -1,4 +1,4 @@
-//! Setting and reading the endpoint: URLs, secrets, modes.
+//! Set and read the webhook endpoint: URLs, secrets, modes.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::http::Request;
 use crate::tenant::{Gateway, members, timestamp};
 
 #[test]
-fn an_endpoint_is_put_and_read_and_its_secret_shown_once() {
+fn a_webhook_secret_is_shown_once() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     endpoint(&mut tenant).expect_error(404, "not_found");
@@ -30,7 +30,7 @@ fn an_endpoint_is_put_and_read_and_its_secret_shown_once() {
     let mut without_secret = first.clone();
     without_secret.as_object_mut().unwrap().remove("signing_secret");
     assert_eq!(read, without_secret);
-    // A later one makes a new secret, unless it brings one.
+    // A later PUT generates a new secret, unless it supplies one.
     let second = put_url(&mut tenant, "https://shop.example/other").expect_status(200).json();
     let made = second["signing_secret"].as_str().unwrap();
     assert!(made.starts_with("whsec_") && made.len() == 50, "{made}");
@@ -54,7 +54,7 @@ fn an_endpoint_is_put_and_read_and_its_secret_shown_once() {
 }
 
 #[test]
-fn clients_and_modes_have_their_own() {
+fn each_client_and_mode_has_its_own_endpoint() {
     let gateway = Gateway::start();
     let live = client_of(&gateway, "live", true);
     put_url(&mut gateway.tenant(), "https://test.example/").expect_status(200);
@@ -101,7 +101,7 @@ fn urls_that_may_not_be_notified_are_refused() {
 }
 
 #[test]
-fn bodies_are_strict() {
+fn endpoint_bodies_reject_unknown_members() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let url = "https://shop.example/";
@@ -126,7 +126,7 @@ fn bodies_are_strict() {
 }
 
 #[test]
-fn what_the_operator_allows_is_allowed_and_the_gateway_itself_never() {
+fn allowed_ranges_can_be_notified_but_never_the_gateway_itself() {
     let gateway = Gateway::start_on(permissive());
     let live = client_of(&gateway, "live", true);
     let receiver = Receiver::start();

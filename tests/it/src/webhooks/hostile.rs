@@ -1,5 +1,5 @@
-//! Receivers that do their worst, all together, and one that is well. The gateway's clock moves only when the test
-//! moves it, so that the verdict does not depend on how busy the machine is.
+//! Receivers that misbehave in every way at the same time, and one healthy receiver. The gateway's
+//! clock moves only when the test moves it, so the verdict does not depend on the machine's load.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -13,19 +13,20 @@ use super::{approve, deliver, failures, permissive, put_url, settle};
 use crate::server::eventually;
 use crate::tenant::Gateway;
 
-/// What both kernels may hold between two sockets of one machine, besides what the gateway takes.
+/// What both kernels may buffer between two sockets of one machine, in addition to what the gateway
+/// takes.
 const IN_BUFFERS: u64 = 8 * 1024 * 1024;
 
-/// What a receiver does with a connection; says how many bytes it got rid of.
+/// The behaviour of a receiver on a connection. Returns how many bytes it sent.
 type Conduct = fn(&mut TcpStream, &Pace) -> u64;
 
 struct Hostile {
     name: &'static str,
     scheme: &'static str,
     conduct: Conduct,
-    /// Whether it has all the time that an exchange may take.
+    /// Whether it uses all the time that an exchange may take.
     holds: bool,
-    /// What the tenant reads, if anything is given up or tried again; none: delivered.
+    /// The error that the tenant reads if delivery fails; none: delivered.
     fails: bool,
 }
 
@@ -58,7 +59,7 @@ struct Seen {
     most_bytes: AtomicU64,
 }
 
-/// How far those that drip may be: they send when the test says so.
+/// The progress of slow receivers: they send when the test says so.
 #[derive(Default)]
 struct Pace {
     drips: Mutex<u64>,
@@ -71,7 +72,7 @@ impl Pace {
         self.more.notify_all();
     }
 
-    /// The drips so far, once there are more than those `seen`.
+    /// The number of drips so far, once it exceeds `seen`.
     fn wait(&self, seen: u64) -> u64 {
         *self.more.wait_while(self.drips.lock().unwrap(), |drips| *drips <= seen).unwrap()
     }
@@ -94,7 +95,7 @@ fn hostile_receivers_cost_little_memory() {
     assert!(grown < 32 * 1024, "{grown} KiB");
 }
 
-/// Gives by how many KiB the gateway grew.
+/// Returns by how many KiB the gateway grew.
 fn besiege() -> u64 {
     let gateway = Gateway::start_on(permissive().with_machine());
     let machine = gateway.installation.machine();
@@ -129,7 +130,8 @@ fn besiege() -> u64 {
         settle(&mut good);
         deliver(&gateway, "the well receiver hears", || well.all().len() >= n);
     }
-    // The well receiver has heard all, and those that hold an exchange hold it until 15 s are over.
+    // The healthy receiver has received everything, and the others hold their exchange until 15 s
+    // are over.
     while machine.now_ms() - begun < 14_000 {
         pace.drip();
         gateway.server.rest();
@@ -175,7 +177,7 @@ fn start(conduct: Conduct, pace: &Arc<Pace>) -> (Arc<Seen>, u16) {
     (seen, port)
 }
 
-/// Sends until the gateway is gone; says how many bytes.
+/// Sends until the gateway closes. Returns how many bytes.
 fn flood(stream: &mut TcpStream, head: &[u8], block: &[u8], blocks: usize) -> u64 {
     let _ = stream.read(&mut [0; 4096]);
     let mut sent = 0;
@@ -188,7 +190,7 @@ fn flood(stream: &mut TcpStream, head: &[u8], block: &[u8], blocks: usize) -> u6
     sent + linger(stream)
 }
 
-/// Sends a little at each drip, until the gateway is gone; says how many bytes.
+/// Sends a little at each drip until the gateway closes. Returns how many bytes.
 fn drip(stream: &mut TcpStream, pace: &Pace, head: &[u8], block: &[u8]) -> u64 {
     let _ = stream.read(&mut [0; 4096]);
     let (mut sent, mut drips) = (0, pace.now());

@@ -1,4 +1,4 @@
-//! `idgate listen`: what a test client is notified of, at an address of this machine.
+//! `idgate listen`: a test client's notifications, delivered to an address of this machine.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Stdio};
@@ -10,7 +10,7 @@ use super::{failures, notifying, settle};
 use crate::http::Request;
 use crate::tenant::{Gateway, request_for};
 
-/// The command while it runs, ended with the test.
+/// The running command, which ends with the test.
 struct Listening {
     child: Child,
     lines: BufReader<ChildStdout>,
@@ -46,7 +46,7 @@ impl Drop for Listening {
 }
 
 #[test]
-fn it_posts_the_same_signed_body_as_the_webhook() {
+fn listen_posts_the_same_signed_body_as_the_webhook() {
     let (webhook, local) = (Receiver::start(), Receiver::start());
     let (gateway, secret) = notifying(&webhook);
     let mut tenant = gateway.tenant();
@@ -74,7 +74,7 @@ fn it_posts_the_same_signed_body_as_the_webhook() {
 }
 
 #[test]
-fn it_needs_no_endpoint_and_tells_of_what_failed() {
+fn listen_needs_no_endpoint_and_reports_failures() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let local = Receiver::start();
@@ -85,7 +85,7 @@ fn it_needs_no_endpoint_and_tells_of_what_failed() {
     assert_eq!((&told["session_id"], &told["http_status"]), (&id.into(), &500.into()));
     local.all()[0].verify(&gateway.client.signing_secret);
     assert_eq!(failures(&mut tenant), [] as [Value; 0]);
-    // Once the key is gone it ends.
+    // It ends when the key is revoked.
     let keys = Request::get("/v1/api-keys").bearer(&tenant.api_key);
     let key = tenant.http.send(&keys).json()["api_keys"][0]["id"].as_str().unwrap().to_owned();
     let revoke = Request::delete(format!("/v1/api-keys/{key}")).bearer(&tenant.api_key);
@@ -95,7 +95,7 @@ fn it_needs_no_endpoint_and_tells_of_what_failed() {
 }
 
 #[test]
-fn what_is_not_test_mode_or_not_here_is_a_mistake_of_usage() {
+fn listen_rejects_live_clients_and_remote_targets() {
     let gateway = Gateway::start();
     let live = gateway.installation.create_client("live", false).api_key;
     let test = gateway.client.api_key.clone();

@@ -1,5 +1,5 @@
-//! Names that answer as an attacker likes, for the real binary, its webhooks and its fetches of
-//! status lists: `names.c` is preloaded before the system's resolver.
+//! Host names whose answers an attacker controls, for webhooks and status list fetches of the real
+//! binary: `names.c` is loaded before the system's resolver.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -18,7 +18,7 @@ use super::{approve, deliver, put_url, settle};
 use crate::server::{Installation, free_address};
 use crate::tenant::{Gateway, form, now_ms, request_for};
 
-/// A gateway for which names are what the script says, and which may reach 127.0.0.1.
+/// A gateway whose host names resolve by the script, and which may reach 127.0.0.1.
 struct Resolving {
     gateway: Gateway,
     script: PathBuf,
@@ -35,19 +35,19 @@ impl Resolving {
             .with("IDGATE_NAMES", script.to_str().unwrap())
             .with_machine();
         let gateway = Gateway::start_on(installation);
-        // A blocked notification is tried again after some seconds.
+        // A blocked notification is retried after some seconds.
         gateway.installation.machine().freeze();
         approve(&gateway, "shop.example");
         Self { gateway, script }
     }
 
-    /// How often a name was looked up.
+    /// How often a name was resolved.
     fn asked(&self) -> usize {
         let notes = self.script.with_extension("asked");
         fs::read_to_string(notes).unwrap_or_default().lines().count()
     }
 
-    /// What became of the one notification that waits.
+    /// The error of the only waiting notification.
     fn error(&self) -> Option<String> {
         let database = self.gateway.installation.data_dir().join("idgate.db");
         let sql = "SELECT error_message FROM webhook_deliveries";
@@ -55,7 +55,8 @@ impl Resolving {
     }
 }
 
-/// A host inside that listens on this port, which no other test uses there; no connection is waited for.
+/// An internal host that listens on this port, which no other test uses there. Connections need no
+/// waiting.
 fn inside(port: u16) -> (IpAddr, TcpListener) {
     let host = free_address().ip();
     let listener = TcpListener::bind((host, port)).unwrap();
@@ -64,11 +65,11 @@ fn inside(port: u16) -> (IpAddr, TcpListener) {
 }
 
 #[test]
-fn a_name_that_changes_its_mind_is_looked_up_once_per_attempt() {
+fn dns_is_resolved_once_per_attempt() {
     let receiver = Receiver::start();
     let port = receiver.address().port();
     let (host, inside) = inside(port);
-    // The first is for the PUT, whose port is not a usual one.
+    // The first one is for the PUT, whose port is unusual.
     let outside = "shop.example 127.0.0.1\n";
     let resolving = Resolving::start(&format!("{outside}{outside}shop.example {host}\n"));
     let mut tenant = resolving.gateway.tenant();
@@ -78,7 +79,7 @@ fn a_name_that_changes_its_mind_is_looked_up_once_per_attempt() {
     deliver(&resolving.gateway, "it is delivered", || !receiver.all().is_empty());
     assert_eq!(receiver.all()[0].header("host"), format!("shop.example:{port}"));
     assert_eq!(resolving.asked(), 2);
-    // And now that it leads inside, nothing is sent.
+    // Now that it resolves to an internal address, nothing is sent.
     settle(&mut tenant);
     deliver(&resolving.gateway, "it is blocked", || {
         resolving.error().as_deref() == Some("address_blocked")
@@ -88,7 +89,7 @@ fn a_name_that_changes_its_mind_is_looked_up_once_per_attempt() {
 }
 
 #[test]
-fn names_that_lead_inside_are_not_notified() {
+fn hosts_that_resolve_to_internal_addresses_are_not_notified() {
     let (_, inside) = inside(0);
     let port = inside.local_addr().unwrap().port();
     for (url, answer) in [
@@ -101,7 +102,7 @@ fn names_that_lead_inside_are_not_notified() {
     ] {
         let resolving = Resolving::start(&format!("shop.example {answer}\n"));
         let mut tenant = resolving.gateway.tenant();
-        // Nothing needs to be looked up before there is something to send.
+        // Nothing needs to be resolved before there is something to send.
         put_url(&mut tenant, url).expect_status(200);
         assert_eq!(resolving.asked(), 0);
         let odd = put_url(&mut tenant, &format!("https://shop.example:{port}/"));
@@ -123,7 +124,7 @@ fn wallet_with_status(uri: &str) -> Wallet {
     Wallet::new(holder).with(credential.issue(&samples::issuer_key(Curve::P256)))
 }
 
-/// Presents a credential whose status cannot be established.
+/// Presents a credential whose status cannot be determined.
 fn present(gateway: &Gateway, uri: &str) {
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name"]));
@@ -133,12 +134,12 @@ fn present(gateway: &Gateway, uri: &str) {
 }
 
 #[test]
-fn status_lists_are_looked_up_once_and_never_fetched_from_inside() {
+fn status_hosts_are_resolved_once_and_never_internal() {
     let list = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = list.local_addr().unwrap().port();
     let (host, inside) = inside(port);
     let uri = format!("http://list.example:{port}/1");
-    // It leads to the list when it is checked, and inside ever after.
+    // It resolves to the list when it is checked, and to an internal address after that.
     let resolving = Resolving::start(&format!("list.example 127.0.0.1\nlist.example {host}\n"));
     thread::scope(|scope| {
         let fetched = scope.spawn(|| {

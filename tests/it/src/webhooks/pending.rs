@@ -1,4 +1,4 @@
-//! What waits to be sent, as its tenant sees it.
+//! Pending notifications, as their tenant sees them.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn pending(tenant: &mut Tenant) -> Vec<Value> {
 }
 
 #[test]
-fn what_is_held_says_so_and_what_is_retried_says_when() {
+fn pending_notifications_show_held_or_the_next_attempt() {
     let receiver = Receiver::start();
     receiver.answer("500 Internal Server Error", "");
     let gateway = Gateway::start_on(permissive().with_machine());
@@ -52,7 +52,7 @@ fn what_is_held_says_so_and_what_is_retried_says_when() {
 }
 
 #[test]
-fn pages_follow_each_other_and_a_cursor_is_for_its_list_and_client() {
+fn pending_pages_continue_and_cursors_are_bound_to_list_and_client() {
     let gateway = Gateway::start_on(permissive());
     let other = gateway.installation.create_client("other", true);
     let (mut tenant, mut other) = (gateway.tenant(), gateway.tenant_of(&other));

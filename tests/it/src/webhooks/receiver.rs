@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::server::eventually;
 use crate::tenant::now_ms;
 
-/// A receiver that remembers what it got. It serves until the test process ends.
+/// A receiver that stores everything it receives. It serves until the test process ends.
 pub(crate) struct Receiver {
     address: SocketAddr,
     seen: Arc<Mutex<Seen>>,
@@ -77,7 +77,7 @@ impl Receiver {
         self.all().into_iter().filter(|sent| sent.json()["sessionId"] == id).collect()
     }
 
-    /// The sessions it was told about, in order.
+    /// The sessions that it was notified of, in order.
     pub(crate) fn sessions(&self) -> Vec<String> {
         let session = |sent: &Sent| sent.json()["sessionId"].as_str().unwrap().to_owned();
         self.all().iter().map(session).collect()
@@ -102,7 +102,7 @@ impl Sent {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// Both signatures are good, now.
+    /// Both signatures are valid now.
     #[track_caller]
     pub(crate) fn verify(&self, secret: &str) {
         let secret = SigningSecret::new(secret).unwrap();

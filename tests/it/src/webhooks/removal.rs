@@ -1,4 +1,4 @@
-//! Removing the endpoint: what waits for it is given up, and its secrets are gone.
+//! Removing the endpoint: waiting notifications are given up, and its secrets are erased.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn reasons(tenant: &mut Tenant) -> Vec<Value> {
 }
 
 #[test]
-fn what_is_held_and_what_is_retried_end_as_dead_letters() {
+fn removing_an_endpoint_turns_waiting_notifications_into_dead_letters() {
     let receiver = Receiver::start();
     receiver.answer("500 Internal Server Error", "");
     let gateway = Gateway::start_on(permissive());
@@ -65,7 +65,7 @@ fn the_next_endpoint_has_a_new_secret_and_the_old_one_signs_nothing() {
     sent.verify(&secret);
     let one_signature = !sent.header("webhook-signature").contains(' ');
     assert!(one_signature, "the removed secret signs as well");
-    // Who brings a secret has that one.
+    // A client that supplies a secret gets that one.
     remove(&mut tenant).expect_status(204);
     let own = json!({ "url": receiver.url("/"), "signing_secret": "0123456789abcdef" });
     let own = put(&mut tenant, &own).expect_status(200).json();
@@ -76,7 +76,7 @@ fn the_next_endpoint_has_a_new_secret_and_the_old_one_signs_nothing() {
 }
 
 #[test]
-fn a_removal_is_in_the_audit_log_and_in_each_mode_its_own() {
+fn an_endpoint_removal_is_audited_and_only_for_its_mode() {
     let gateway = Gateway::start();
     let live = gateway.installation.create_client("live", false);
     let (mut tenant, mut live) = (gateway.tenant(), gateway.tenant_of(&live));

@@ -1,4 +1,4 @@
-//! Review of hosts by operators while the server runs.
+//! Operators review webhook hosts while the server runs.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::server::eventually;
 use crate::tenant::Gateway;
 
 #[test]
-fn nothing_is_sent_before_approval_and_then_everything_in_order() {
+fn notifications_wait_for_approval_and_are_then_sent_in_order() {
     let receiver = Receiver::start();
     let gateway = Gateway::start_on(permissive());
     let mut tenant = gateway.tenant();
@@ -58,7 +58,7 @@ fn a_rejected_host_is_never_notified() {
     Marker::new(&gateway).pass(&gateway);
     assert!(receiver.all().is_empty());
     assert_eq!(failures(&mut tenant), given_up);
-    // Approved after all: what was given up goes out when it is asked for.
+    // Approved after all: given-up notifications are sent on request.
     approve(&gateway, "127.0.0.1");
     assert_eq!(endpoint(&mut tenant).json()["host_review_note"], Value::Null);
     for failure in &given_up {
@@ -69,7 +69,7 @@ fn a_rejected_host_is_never_notified() {
 }
 
 #[test]
-fn a_verdict_that_is_forgotten_holds_what_waits_until_the_next() {
+fn resetting_a_review_holds_waiting_notifications() {
     let receiver = Receiver::start();
     let (gateway, _) = notifying(&receiver);
     let mut tenant = gateway.tenant();
@@ -84,7 +84,7 @@ fn a_verdict_that_is_forgotten_holds_what_waits_until_the_next() {
     assert!(receiver.all().is_empty() && failures(&mut tenant).is_empty());
     approve(&gateway, "127.0.0.1");
     receiver.wait_for(1);
-    // A rejection is taken back in the same way; and what is no host is a mistake of usage.
+    // A rejection is undone in the same way. A value that is not a host is a usage error.
     let reject = ["webhook-host", "reject", "127.0.0.1", "--note", "not yours"];
     assert_eq!(gateway.installation.run(&reject).code, 0);
     assert_eq!(gateway.installation.run_json(&reset), expected);
@@ -97,7 +97,7 @@ fn a_verdict_that_is_forgotten_holds_what_waits_until_the_next() {
 }
 
 #[test]
-fn a_verdict_is_for_exactly_that_host() {
+fn a_review_applies_to_exactly_that_host() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     approve(&gateway, "bücher.example");
@@ -129,7 +129,7 @@ fn a_verdict_is_for_exactly_that_host() {
 }
 
 #[test]
-fn a_server_that_stops_finishes_what_it_sends() {
+fn a_stopping_server_finishes_deliveries_in_progress() {
     let receiver = Receiver::start();
     let (gateway, secret) = notifying(&receiver);
     let mut tenant = gateway.tenant();

@@ -1,4 +1,4 @@
-//! What people, wallets and keys say is in no webhook, no list of failures and no log.
+//! Personal data, wallet data and keys are in no webhook, no list of failures and no log.
 
 use idgate_testkit::request::AuthorizationRequest;
 
@@ -12,11 +12,11 @@ const GIVEN_NAME: &str = "Sentinel-given-Hk83mQ";
 const FAMILY_NAME: &str = "Sentinel-family-Zp41cW";
 const OWN_SECRET: &str = "Sentinel-secret-Jd77rX of a tenant";
 const PATH: &str = "Sentinel-path-Lw20bT";
-/// What the receiver says, which is nobody's business either.
+/// The receiver's own text, which must not be passed on either.
 const RETORT: &str = "Sentinel-retort-Vn65yE";
 
 #[test]
-fn no_claim_nonce_state_or_secret_is_told_listed_or_logged() {
+fn no_claim_nonce_state_or_secret_is_in_notifications_lists_or_logs() {
     let receiver = Receiver::start();
     let gateway = Gateway::start_on(permissive().with("IDGATE_LOG", "trace"));
     approve(&gateway, "127.0.0.1");

@@ -1,4 +1,4 @@
-//! Test deliveries: one exchange, signed, whose outcome is the answer.
+//! Test events: one signed exchange, whose outcome is the answer.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn outcome(tenant: &mut Tenant) -> Value {
 }
 
 #[test]
-fn a_test_is_one_signed_delivery_and_says_what_came_of_it() {
+fn a_test_event_is_one_signed_delivery_with_its_outcome() {
     let receiver = Receiver::start();
     let (gateway, secret) = notifying_from(permissive().with_machine(), &receiver);
     let mut tenant = gateway.tenant();
@@ -45,11 +45,11 @@ fn a_test_is_one_signed_delivery_and_says_what_came_of_it() {
         assert_eq!(bad["error_message"], format!("http_status_{code}"));
         assert_ne!(bad["id"], good["id"]);
     }
-    // Nothing is stored, so that nothing is tried again.
+    // Nothing is stored, so nothing is retried.
     assert_eq!(failures(&mut tenant), [] as [Value; 0]);
     let pending = Request::get("/v1/webhooks/pending").bearer(&tenant.api_key);
     assert_eq!(tenant.http.send(&pending).json()["pending"], json!([]));
-    // After the time of a retry, the next notification is of another session.
+    // After the time of a retry, the next notification is for another session.
     gateway.server.rest();
     gateway.installation.machine().jump(Duration::from_secs(7));
     let id = settle(&mut tenant);
@@ -78,7 +78,7 @@ fn nothing_is_sent_to_a_host_that_is_not_approved() {
 }
 
 #[test]
-fn a_test_that_reaches_nobody_says_why_in_words_of_its_own() {
+fn a_test_event_that_fails_says_why() {
     let gateway = Gateway::start_on(permissive());
     let mut tenant = gateway.tenant();
     approve(&gateway, "127.0.0.1");
@@ -96,7 +96,7 @@ fn a_test_that_reaches_nobody_says_why_in_words_of_its_own() {
 }
 
 #[test]
-fn tests_are_one_a_second_for_each_client() {
+fn test_events_are_limited_to_one_a_second_per_client() {
     let installation = permissive().with("IDGATE_RATE_LIMITS", "on").with_machine();
     let gateway = Gateway::start_on(installation);
     let machine = gateway.installation.machine();

@@ -1,11 +1,11 @@
-//! Frames, after the cases of the Autobahn test suite that concern a stream which takes control
-//! frames only: the numbers are that suite's.
+//! Frames, following the cases of the Autobahn test suite for a stream that accepts control frames
+//! only. The numbers are that suite's.
 
 use super::*;
 use crate::server::Installation;
 use crate::tenant::{Gateway, request_for};
 
-/// A gateway and a session whose streams are tried out.
+/// A gateway and a session whose streams are tested.
 struct Peer {
     gateway: Gateway,
     session: String,
@@ -21,7 +21,7 @@ impl Peer {
         Self { gateway, session }
     }
 
-    /// A stream at which nothing is to be expected but answers.
+    /// A stream on which only answers are expected.
     fn open(&self) -> Stream {
         let Self { gateway, session } = self;
         Stream::open_after(gateway.server.address, session, &gateway.client.api_key, 2)
@@ -38,7 +38,7 @@ impl Peer {
 
 #[test]
 fn pings_are_answered_and_pongs_are_not() {
-    // The gateway, whose clock does not move, sends no pings of its own.
+    // The gateway, whose clock stands still, sends no pings of its own.
     let gateway = Gateway::start_on(Installation::new().with_machine());
     gateway.installation.machine().freeze();
     let peer = Peer::of(gateway);
@@ -68,7 +68,7 @@ fn pings_are_answered_and_pongs_are_not() {
 }
 
 #[test]
-fn messages_of_any_kind_are_1008_and_large_ones_1009() {
+fn client_messages_close_with_1008_and_large_ones_with_1009() {
     let peer = Peer::new();
     for opcode in [0x81, 0x82] {
         for (length, code) in
@@ -89,7 +89,7 @@ fn messages_of_any_kind_are_1008_and_large_ones_1009() {
 }
 
 #[test]
-fn fragments_are_refused_whatever_stands_between_them() {
+fn fragmented_messages_are_rejected() {
     let peer = Peer::new();
     for (case, frames, code) in [
         ("5.1: a ping in two", vec![frame(0x09, b"frag"), frame(0x80, b"ment")], 1008),
@@ -132,11 +132,11 @@ fn reserved_bits_and_opcodes_unmasked_and_long_control_frames_are_1008() {
 }
 
 #[test]
-fn a_close_is_answered_with_its_code_and_nothing_follows() {
+fn a_close_frame_is_echoed_and_ends_the_stream() {
     let peer = Peer::new();
     let closes = |payload: &[u8]| {
         let mut stream = peer.open();
-        // 7.1: what comes after a close frame is not looked at.
+        // 7.1: anything after a close frame is ignored.
         stream.send(&[frame(0x88, payload), frame(0x89, b"late"), frame(0x81, b"late")].concat());
         stream.close()
     };

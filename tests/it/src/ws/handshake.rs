@@ -1,4 +1,5 @@
-//! What becomes a stream, and what is refused with which status (decisions 12 and 17).
+//! Which upgrade requests become a stream, and which are rejected with which status (decisions 12
+//! and 17).
 
 use std::io::Write;
 
@@ -10,7 +11,7 @@ use crate::tenant::{Gateway, request_for};
 
 const PROTOCOL: &str = "Sec-WebSocket-Protocol";
 
-/// The answer to an upgrade, on a connection of its own.
+/// The answer to an upgrade, on its own connection.
 fn answer(gateway: &Gateway, request: &Request) -> Response {
     let mut connection = connect(gateway.server.address).unwrap();
     connection.write_all(&request.encode(gateway.server.address)).unwrap();
@@ -31,7 +32,7 @@ fn a_key_comes_as_a_subprotocol_or_as_bearer_and_only_svc_id_v1_is_echoed() {
         ("key first", upgrade().header(PROTOCOL, format!("{key} ,  svc-id-v1"))),
         ("two headers", upgrade().header(PROTOCOL, "svc-id-v1").header(PROTOCOL, key)),
         ("empty elements", upgrade().header(PROTOCOL, format!(",svc-id-v1,,{key},"))),
-        ("others beside", upgrade().header(PROTOCOL, format!("chat, svc-id-v1, v2, {key}"))),
+        ("with other protocols", upgrade().header(PROTOCOL, format!("chat, svc-id-v1, v2, {key}"))),
         ("bearer", upgrade().header(PROTOCOL, "svc-id-v1").bearer(key)),
         (
             "an extension",
@@ -54,7 +55,7 @@ fn a_key_comes_as_a_subprotocol_or_as_bearer_and_only_svc_id_v1_is_echoed() {
 }
 
 #[test]
-fn what_is_no_upgrade_to_svc_id_v1_is_400() {
+fn an_upgrade_without_svc_id_v1_is_400() {
     let gateway = Gateway::start();
     let key = gateway.client.api_key.clone();
     let session = gateway.tenant().create(&request_for(&["given_name"])).id;
@@ -98,7 +99,7 @@ fn what_is_no_upgrade_to_svc_id_v1_is_400() {
     }
     let with_body = upgrade(&session).header(PROTOCOL, "svc-id-v1").bearer(&key).bytes("x");
     answer(&gateway, &with_body).expect_error(400, "invalid_request");
-    // A plain GET learns what the path is for, whoever asks.
+    // A plain GET explains what the path is for, with or without a key.
     answer(&gateway, &Request::get(&path)).expect_error(400, "invalid_request");
     for method in ["HEAD", "POST", "DELETE"] {
         let mut http = gateway.http();
@@ -143,7 +144,7 @@ fn a_key_that_is_missing_malformed_twice_or_in_both_places_is_401() {
 }
 
 #[test]
-fn after_the_key_come_scope_after_and_session() {
+fn scope_after_and_session_are_checked_after_the_key() {
     let installation = Installation::new();
     let made = ["client", "create", "c", "--test", "--scopes", "session:create", "--json"];
     let creator = installation.run_json(&made)["api_key"].as_str().unwrap().to_owned();
@@ -175,7 +176,7 @@ fn after_the_key_come_scope_after_and_session() {
 }
 
 #[test]
-fn frames_that_come_with_the_request_are_not_lost() {
+fn frames_sent_with_the_request_are_not_lost() {
     let gateway = Gateway::start();
     let key = &gateway.client.api_key;
     let session = gateway.tenant().create(&request_for(&["given_name"])).id;

@@ -1,4 +1,4 @@
-//! Many readers: those that come and go, and those that never read.
+//! Many readers: some disconnect and reconnect, and some never read.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
@@ -14,14 +14,14 @@ use crate::metrics::seen;
 use crate::server::{Installation, eventually, free_address};
 use crate::tenant::{Created, Gateway, form, request_for, sample_wallet};
 
-/// Sessions that are read at once; each reader breaks off 1000 times among them all.
+/// Sessions that are read at the same time. Each reader disconnects 1000 times over all of them.
 const SESSIONS: usize = 10;
 const BREAKS: usize = 100;
-/// Events of each session besides its own: more than a page, and written meanwhile.
+/// Events of each session in addition to its own: more than a page, written during the test.
 const EXTRA: i64 = 300;
 
 #[test]
-fn readers_that_break_off_1000_times_miss_nothing_and_see_nothing_twice() {
+fn readers_that_reconnect_1000_times_get_every_event_once() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let sessions: Vec<Created> =
@@ -67,7 +67,8 @@ fn append_events(gateway: &Gateway, sessions: &[Created]) {
     }
 }
 
-/// Reads a session to its end over connections that break off at some byte; gives how often.
+/// Reads a session to its end over connections that break at some byte. Returns how often they
+/// broke.
 fn read_in_pieces(gateway: &Gateway, created: &Created, mut random: Random) -> usize {
     let mut seen = Vec::new();
     let mut breaks = 0;
@@ -75,21 +76,22 @@ fn read_in_pieces(gateway: &Gateway, created: &Created, mut random: Random) -> u
         let after = u64::try_from(seen.len()).unwrap();
         let key = &gateway.client.api_key;
         let mut stream = Stream::open_after(gateway.server.address, &created.id, key, after);
-        // Messages until the break, most often in the middle of one; the last time none.
+        // Messages until the break, which is usually in the middle of one; the last time there is
+        // no break.
         let whole = if breaks < BREAKS { random.below(5) } else { u64::MAX };
         for _ in 0..whole {
             match stream.next() {
                 Got::Status(message) => seen.push(message),
                 Got::Close(Some(1000)) => {
-                    // To the end too early: again from somewhere.
+                    // The end came too early: start again from somewhere.
                     if breaks >= BREAKS {
                         check(gateway, created, &seen);
                         return breaks;
                     }
                     break;
                 }
-                // Too many for the moment: those that broke off are not all noticed yet. Or the gateway waited too
-                // long for this reader.
+                // Too many at this moment: the gateway has not noticed all broken connections yet.
+                // Or it waited too long for this reader.
                 Got::Close(Some(1013 | 4408)) => break,
                 other => panic!("{other:?}"),
             }
@@ -104,7 +106,7 @@ fn read_in_pieces(gateway: &Gateway, created: &Created, mut random: Random) -> u
     }
 }
 
-/// What was seen is what is stored.
+/// The received events equal the stored ones.
 fn check(gateway: &Gateway, created: &Created, seen: &[Value]) {
     let stored = disk::events(&gateway.installation.data_dir(), &created.id);
     let seen: Vec<(i64, String)> = seen
@@ -117,7 +119,7 @@ fn check(gateway: &Gateway, created: &Created, seen: &[Value]) {
 
 const STALLED: u16 = 500;
 
-/// A gateway whose time does not pass, and its sessions.
+/// A gateway whose clock stands still, and its sessions.
 fn frozen() -> (Gateway, Vec<Created>) {
     let gateway = Gateway::start_on(Installation::new().with_machine());
     gateway.installation.machine().freeze();
@@ -126,7 +128,7 @@ fn frozen() -> (Gateway, Vec<Created>) {
     (gateway, sessions)
 }
 
-/// Lets the streams that were opened look at their sessions for the first time.
+/// Lets new streams read their sessions for the first time.
 fn look(gateway: &Gateway) {
     gateway.server.rest();
     gateway.installation.machine().jump(Duration::from_millis(10));
@@ -151,7 +153,7 @@ fn settle(gateway: &Gateway, sessions: &[Created]) {
 }
 
 #[test]
-fn stalled_readers_from_three_addresses_harm_nobody() {
+fn stalled_readers_from_three_addresses_do_not_affect_others() {
     let (gateway, sessions) = frozen();
     let stalled = stall(&gateway, &sessions);
     let mut tenant = gateway.tenant();
@@ -168,7 +170,7 @@ fn stalled_readers_from_three_addresses_harm_nobody() {
         tenant.create(&request_for(&["given_name"]));
     }
     assert_eq!(open(), u64::from(STALLED), "they are still there");
-    // A writer that waited for a reader would wait for ever: no time passes.
+    // A writer that waited for a reader would wait forever, because no time passes.
     settle(&gateway, &sessions[..50]);
     tenant.create(&request_for(&["given_name"]));
     drop(stalled);
@@ -176,7 +178,7 @@ fn stalled_readers_from_three_addresses_harm_nobody() {
 
 /// The system gives such a reader any port, for example the gateway's number.
 #[test]
-fn a_gateway_is_at_rest_beside_a_client_of_its_port_number_that_never_reads() {
+fn an_unread_answer_to_a_client_with_the_gateways_port_is_not_work() {
     let gateway = Gateway::start();
     let address = gateway.server.address;
     let own = SocketAddr::new(free_address().ip(), address.port());
@@ -186,7 +188,7 @@ fn a_gateway_is_at_rest_beside_a_client_of_its_port_number_that_never_reads() {
     let mut client = TcpStream::from(client);
     client.set_read_timeout(Some(patience())).unwrap();
     client.write_all(&Request::get("/healthz").encode(address)).unwrap();
-    // The answer is there, and stays unread.
+    // The answer has arrived and stays unread.
     assert_eq!(client.peek(&mut [0]).unwrap(), 1);
     gateway.server.rest();
 }

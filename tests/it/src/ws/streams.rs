@@ -1,4 +1,4 @@
-//! What a stream tells, from the first event to its end.
+//! The messages of a stream, from the first event to its end.
 
 use std::thread;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use crate::tenant::{
     Gateway, Tenant, form, members, request_for, sample_wallet, timestamp, wallet_with,
 };
 
-/// A gateway whose time the test can make.
+/// A gateway whose time the test controls.
 fn on_a_machine() -> Gateway {
     Gateway::start_on(Installation::new().with_machine())
 }
 
-/// Lets so much time pass for a gateway that has done all it was asked for.
+/// Lets this time pass for a gateway that has finished its work.
 fn pass(gateway: &Gateway, time: Duration) {
     gateway.server.rest();
     gateway.installation.machine().jump(time);
@@ -32,7 +32,7 @@ fn open_after(gateway: &Gateway, session: &str, after: u64) -> Stream {
 }
 
 #[test]
-fn messages_have_their_shape_and_the_stream_ends_with_the_session() {
+fn messages_have_the_documented_form_and_end_with_the_session() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name"]));
@@ -89,7 +89,7 @@ fn after_resumes_where_a_reader_stopped_and_beyond_the_last_is_1008() {
     for (session, after) in [(&settled, 4), (&settled, u64::MAX), (&pending, 3)] {
         assert_eq!(open_after(&gateway, &session.id, after).close(), Some(1008));
     }
-    // At the last there is only nothing yet.
+    // After the last event there is nothing yet.
     let mut stream = open_after(&gateway, &pending.id, 2);
     stream.send(&frame(0x89, b"?"));
     assert_eq!(stream.next(), Got::Pong(b"?".into()));
@@ -150,7 +150,7 @@ fn a_client_that_another_process_revokes_is_closed_with_4401_within_a_second() {
 }
 
 #[test]
-fn a_key_that_is_revoked_or_rotated_over_http_closes_its_streams_and_no_others() {
+fn revoking_or_rotating_a_key_closes_only_its_streams() {
     let gateway = on_a_machine();
     let mut tenant = gateway.tenant();
     let owner = tenant.api_key.clone();
@@ -192,7 +192,7 @@ fn a_key_that_expires_closes_its_stream() {
     let made = tenant.http.send(&request).expect_status(201).json();
     let key = made["api_key"].as_str().unwrap();
     let mut stream = Stream::open(gateway.server.address, &session, key);
-    // Its first look.
+    // Its first poll.
     pass(&gateway, Duration::from_millis(10));
     assert_eq!(stream.statuses(2), ["CREATED", "PENDING"]);
     pass(&gateway, Duration::from_millis(9900));
@@ -203,14 +203,14 @@ fn a_key_that_expires_closes_its_stream() {
 }
 
 #[test]
-fn readers_that_vanish_give_their_places_back() {
+fn disconnected_readers_free_their_places() {
     let gateway = Gateway::start();
     let created = gateway.tenant().create(&request_for(&["given_name"]));
     let request = upgrade(&created.id)
         .header("Sec-WebSocket-Protocol", "svc-id-v1")
         .bearer(&gateway.client.api_key);
     for _ in 0..20 {
-        // Before the answer, and right after it.
+        // Before the answer, and immediately after it.
         let mut connection = connect(gateway.server.address).unwrap();
         connection.write_all(&request.encode(gateway.server.address)).unwrap();
         drop(connection);
@@ -228,13 +228,13 @@ fn readers_that_vanish_give_their_places_back() {
 }
 
 #[test]
-fn a_stopping_server_says_1001_and_the_next_one_goes_on() {
+fn a_stopping_server_closes_with_1001_and_the_next_one_resumes() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name"]));
     let mut stream = open(&gateway, &created.id);
     assert_eq!(stream.statuses(2), ["CREATED", "PENDING"]);
-    // One that never says goodbye holds the drain up for a moment only.
+    // A reader that never sends a close frame delays the drain only for a moment.
     let mut silent = open(&gateway, &created.id);
     assert_eq!(silent.statuses(2), ["CREATED", "PENDING"]);
     let Gateway { server, client, installation } = gateway;
@@ -251,7 +251,7 @@ fn a_stopping_server_says_1001_and_the_next_one_goes_on() {
 }
 
 #[test]
-fn the_sixth_stream_of_a_session_is_1013_until_one_leaves() {
+fn the_sixth_stream_of_a_session_is_1013_until_one_closes() {
     let gateway = Gateway::start();
     let created = gateway.tenant().create(&request_for(&["given_name"]));
     let mut readers: Vec<_> = (0..5).map(|_| open(&gateway, &created.id)).collect();

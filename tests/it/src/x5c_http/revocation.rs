@@ -1,4 +1,4 @@
-//! CRLs of the issuer's certificate, and status lists by `x5c`.
+//! CRLs of the issuer's certificate, and status lists signed with `x5c`.
 
 use idgate_testkit::jws;
 use idgate_testkit::status::{Crl, StatusJwt, StatusList, status_claim};
@@ -60,7 +60,7 @@ fn the_certificates_crl_is_fetched_and_decides() {
 }
 
 #[test]
-fn below_an_intermediate_the_crl_is_the_intermediates() {
+fn below_an_intermediate_the_intermediates_crl_applies() {
     let mut desk = fetching();
     let (host, ca) = (Host::start(), desk.intermediate(|ca| ca));
     for (path, content, expected) in [
@@ -74,7 +74,7 @@ fn below_an_intermediate_the_crl_is_the_intermediates() {
     }
 }
 
-/// A CA that names no CRL is not asked about, but what the operator knows counts.
+/// A CA that names no CRL is not looked up, but a CRL from the operator counts.
 #[test]
 fn an_operators_crl_that_lists_an_intermediate_counts() {
     let mut desk = Desk::start();
@@ -95,7 +95,7 @@ fn an_operators_crl_that_lists_an_intermediate_counts() {
 
 /// The issuer of the EU's reference wallet is such a host.
 #[test]
-fn a_list_is_had_from_a_host_that_compares_accept_as_a_whole() {
+fn a_status_list_is_fetched_from_a_host_that_matches_accept_exactly() {
     let mut desk = fetching();
     let host = Host::start();
     host.be_particular();
@@ -113,7 +113,7 @@ fn a_list_is_had_from_a_host_that_compares_accept_as_a_whole() {
 }
 
 #[test]
-fn a_report_says_what_kept_a_list_from_the_gateway_and_not_where_it_is() {
+fn a_report_names_the_fetch_failure_without_the_url() {
     let mut desk = fetching();
     let host = Host::start();
     host.put("/large", JWT, vec![b'a'; 11 * 1024 * 1024]);
@@ -134,7 +134,7 @@ fn a_report_says_what_kept_a_list_from_the_gateway_and_not_where_it_is() {
     }
 }
 
-/// HAIP 6.1: the list brings its certificate as the credential does.
+/// HAIP 6.1: the list includes its certificate, like the credential.
 #[test]
 fn the_status_list_is_signed_by_x5c_below_the_same_root() {
     let mut desk = fetching();
@@ -180,7 +180,7 @@ fn the_status_list_is_signed_by_x5c_below_the_same_root() {
         let made = credential(&desk, uri, 2);
         assert_eq!(desk.outcome_of(made), "revocation_unknown", "{uri}");
     }
-    // The operator names the other root for status lists, and for nothing else.
+    // The operator trusts the other root for status lists only.
     let file = desk.gateway.installation.file("other.der", &other.der);
     let add = ["trust", "add", samples::ISSUER, "--status-root", file.to_str().unwrap()];
     assert_eq!(desk.gateway.installation.run(&add).code, 0);

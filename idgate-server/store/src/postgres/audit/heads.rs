@@ -1,4 +1,4 @@
-//! Heads and the number of all entries as rows.
+//! Heads, and the number of all entries, as rows.
 
 use std::collections::BTreeMap;
 
@@ -16,24 +16,24 @@ use crate::db::Db;
 use crate::postgres_statements::{Parameters, execute, row, rows};
 use crate::sql::{millis, number, unsigned};
 
-/// Locks a part of the number of all entries.
+/// Locks a slice of the number of all entries.
 pub(in crate::postgres) const LOCK_SLICE: &str =
     "SELECT slice, entries, mac FROM audit_totals WHERE slice = $1 FOR UPDATE";
 
-/// Writes a head, and the part of the number of all entries that its entries count to.
+/// Writes a head, and adds its new entries to their slice of the number of all entries.
 const WRITE_AND_COUNT: &str = "\
     WITH counted AS (UPDATE audit_totals SET entries = $9, mac = $10 WHERE slice = $8) \
     UPDATE audit_heads SET seq = $2, entry_hash = $3, checkpoint_seq = $4, checkpoint_hash = $5, \
     open_since = $6, mac = $7 WHERE client_id = $1";
 
-/// A part of the number of all entries, which no other transaction moves before this one ends.
+/// A slice of the number of all entries, locked until the transaction ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slice {
     number: i64,
     entries: u64,
 }
 
-/// Writes a head, and counts so many more entries.
+/// Writes a head and adds this many entries to the slice.
 pub(super) async fn write(
     tx: &Tx<'_>,
     keys: &AuditKeys,
@@ -73,8 +73,8 @@ pub(super) async fn insert_entries(tx: &Tx<'_>, client_id: &str, added: &[Added]
     Ok(())
 }
 
-/// Gives a head to every client that has none, and writes down how many entries there are when that
-/// was never done: from here on none of it may be missing.
+/// Inserts a head for each client that has none. Also stores the number of all entries if it was
+/// never stored; from then on a missing number counts as damage.
 pub(in crate::postgres) async fn begin(pool: &Pool, keys: &AuditKeys) -> Done<()> {
     pool.transact(keys, |keys, tx| {
         Box::pin(async move { begin_all(&Db::Transaction(tx), keys).await })
@@ -97,12 +97,12 @@ pub(in crate::postgres) async fn recount(tx: &Tx<'_>, keys: &AuditKeys) -> Done<
     Ok(())
 }
 
-/// The part of the number of all entries that those of `client_id` count to.
+/// Locks the slice that counts the entries of `client_id`.
 pub(super) async fn lock_slice(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<Slice> {
     let number = slice_of(client_id);
     let found = row(tx, LOCK_SLICE, &[&number]).await?;
     let entries = found.map(|found| counted(keys, &found)).transpose()?.flatten();
-    // It is there from the beginning.
+    // All slices exist from the start.
     Ok(Slice { number, entries: entries.ok_or_else(|| is_altered("any client"))? })
 }
 

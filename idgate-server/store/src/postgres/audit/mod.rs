@@ -1,9 +1,10 @@
-//! The audit log: one chain per client, appended to in the transaction that makes the change. Whoever
-//! appends holds the row of the chain's head, so that a chain has one end whichever nodes write to it,
-//! and no two chains wait for one another.
+//! The audit log: one chain per client, appended in the transaction that makes the change. A
+//! transaction that appends locks the row of the chain's head, so a chain has a single end
+//! whichever nodes write to it. Different chains never wait for each other.
 //!
-//! How many entries all chains have together is kept in several rows by the chain's name: one row
-//! would be a lock that all transactions wait for. `occurred_at` and `open_since` are the callers' times.
+//! The number of all entries is spread over several rows, chosen by the chain's name: a single row
+//! would be a lock that every transaction waits for. `occurred_at` and `open_since` are the
+//! callers' times.
 
 pub(super) mod heads;
 
@@ -16,17 +17,17 @@ use super::pool::Tx;
 use crate::audit_chain::{AuditEvent, AuditKeys};
 use crate::postgres_statements::prepare;
 
-/// Where a chain ends, locked until the transaction ends.
+/// The head of a chain, locked until the transaction ends.
 pub(super) struct End {
     head: Head,
     slice: heads::Slice,
 }
 
-/// Locks the end of the chain of `client_id`.
+/// Locks the head of the chain of `client_id`.
 ///
 /// # Errors
-/// The database failed, or the chain's head or the number of entries is not what the instance wrote:
-/// then nothing more can be recorded for this client, so nothing more is done for it.
+/// The database failed, or the instance did not write the chain's head or the number of entries.
+/// Nothing more can be recorded for this client then, so nothing more is done for it.
 pub(super) async fn lock(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<End> {
     prepare_locks(tx).await?;
     let db = Db::Transaction(tx);
@@ -41,7 +42,7 @@ pub(super) async fn prepare_locks(tx: &Tx<'_>) -> Done<()> {
 }
 
 impl End {
-    /// Appends events in their order; once.
+    /// Appends events in order. To be called once.
     ///
     /// # Errors
     /// The database failed.
@@ -61,7 +62,7 @@ impl End {
                 continue;
             }
             heads::insert_entries(tx, &client_id, &std::mem::take(&mut added)).await?;
-            // An altered chain is not signed. The next signing of due chains reports it.
+            // An altered chain is not signed. The next signing of due checkpoints reports it.
             if checkpoints::is_last_intact(&Db::Transaction(tx), &head).await? {
                 checkpoints::sign(&Db::Transaction(tx), keys, &mut head, now).await?;
             }
@@ -87,8 +88,8 @@ pub(crate) async fn append(
     lock(tx, keys, client_id).await?.append(tx, keys, vec![event]).await
 }
 
-/// Keeps everybody else from appending to the chain of `client_id` until the transaction ends, so that
-/// what is recorded there is known to be as it is.
+/// Keeps all other transactions from appending to the chain of `client_id` until this one ends, so
+/// that the state it records cannot change in between.
 ///
 /// # Errors
 /// The database failed, or the chain's head is not what the instance wrote.

@@ -1,5 +1,5 @@
-//! The database that a data directory is copied into. From the first to the last step it says which
-//! directory that is, and no gateway and no other command uses it.
+//! The target database of a copy. From the first step to the last it carries a mark with the id of
+//! the directory, and no gateway and no other command uses it.
 
 use std::time::Duration;
 
@@ -23,14 +23,14 @@ use crate::sql::{millis, number, unsigned};
 use crate::types::StoreError;
 use idgate_base::entropy::OsEntropy;
 
-/// Which directory a database came from, when it is all there.
+/// The directory that a completed database was copied from.
 const COPIED: &str = "copied_from";
 
-/// Set while a directory is copied: who copies, and which directory.
+/// The mark during a copy: the copying process and the directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Mark(Vec<u8>);
 
-/// Nobody else draws the same.
+/// The length of a random token, unique to this copy.
 const TOKEN: usize = 16;
 
 impl Mark {
@@ -46,14 +46,15 @@ impl Mark {
     }
 }
 
-/// How long a statement of a copy may take: one that derives or counts reads a whole table.
+/// The statement timeout of a copy: statements that derive or count read whole tables.
 const STATEMENT: Duration = Duration::from_secs(1800);
 
 impl PostgresOperator {
-    /// Connects to a database with the schema of this program, whatever is in it.
+    /// Connects to a database with this program's schema, whatever its contents.
     ///
     /// # Errors
-    /// It cannot be reached or used, or its schema is another one; the text says what to do.
+    /// The database cannot be reached or used, or its schema has another version. The text says
+    /// what to do.
     pub(crate) fn open_for_copy(
         address: &Address,
         instance_key: &InstanceKey,
@@ -65,11 +66,11 @@ impl PostgresOperator {
         Ok(operator)
     }
 
-    /// Notes which directory is to be copied, and empties what an unfinished copy of it left. What that
-    /// one still does fails from here on.
+    /// Marks the database with the directory to be copied, and removes the rows of an unfinished
+    /// copy of it. A process that is still running that copy fails from here on.
     ///
     /// # Errors
-    /// There is something else in the database.
+    /// The database has other contents.
     pub(crate) fn begin_copy(&self, directory: &[u8]) -> Result<Mark, StoreError> {
         let mark = Mark::new(directory)?;
         self.run(
@@ -102,9 +103,9 @@ impl PostgresOperator {
         if number(inserted) == number(batch.rows) { Ok(()) } else { Err(differs(table)) }
     }
 
-    /// Fails unless each of these rows is in the database, value by value.
+    /// Fails unless the database has each of these rows with equal values.
     pub(crate) fn compare_copied(&self, table: &Table, batch: &Batch) -> Result<(), StoreError> {
-        // What gateways write there is not compared: none was here yet.
+        // Columns that only gateways write are not compared: no gateway has run here yet.
         let (name, key, columns) = (table.name, table.key, table.columns().join(", "));
         let of = |row: &str, columns: &str| {
             format!("{row}.{}", columns.replace(", ", &format!(", {row}.")))
@@ -121,9 +122,9 @@ impl PostgresOperator {
         if same == number(batch.rows) { Ok(()) } else { Err(differs(table)) }
     }
 
-    /// Fails unless the table has as many rows.
+    /// Fails unless the table has this many rows.
     pub(crate) fn count_copied(&self, table: &Table, rows: u64) -> Result<(), StoreError> {
-        // A mark of its own is beside what was copied.
+        // The copy's own mark is not part of the directory.
         let but = if table.name == "instance" {
             format!("WHERE name <> '{COPYING}'")
         } else {
@@ -135,13 +136,13 @@ impl PostgresOperator {
             let found = row(&client, &sql, &[]).await?;
             Ok(found.map(|found| found.try_get(0)).transpose()?.unwrap_or(0))
         })?;
-        // The key that seals may have been noted besides.
+        // The check of the key that seals may be an additional row.
         let is_right = unsigned(found) == rows
             || (table.name == "instance" && unsigned(found) == rows.saturating_add(1));
         if is_right { Ok(()) } else { Err(differs(table)) }
     }
 
-    /// The claims of a verified session do not come along.
+    /// The claims of verified sessions are not copied.
     pub(crate) fn lose_claims(
         &self,
         mark: &Mark,
@@ -161,8 +162,8 @@ impl PostgresOperator {
         Ok(())
     }
 
-    /// What is derived of the rows: sequences behind them, and how many audit entries there are; and
-    /// what the planner knows of them, before they are compared.
+    /// Derives the rest from the copied rows before they are compared: the sequences, the number of
+    /// audit entries, and the planner's statistics.
     pub(crate) fn complete_copy(&self, mark: &Mark) -> Result<(), StoreError> {
         let desk = &self.desk;
         self.run(desk.pool.transact(&(desk, mark), |(desk, mark), tx| {
@@ -193,7 +194,7 @@ impl PostgresOperator {
         })
     }
 
-    /// From here on gateways may use it.
+    /// From here on gateways may use the database.
     pub(crate) fn end_copy(&self, mark: &Mark) -> Result<(), StoreError> {
         self.run(self.desk.pool.transact(mark, |mark, tx| {
             Box::pin(async move {
@@ -222,7 +223,8 @@ async fn begin(tx: &Tx<'_>, mark: &Mark) -> Done<()> {
     tx.execute("SELECT pg_advisory_xact_lock($1)", &[&schema::LOCK]).await?;
     let all: Vec<&str> = names().collect();
     let all = all.join(", ");
-    // Who is to be refused is in nobody's way; who is not waits until others are done, and looks again.
+    // A process that has to be rejected fails here without waiting. The others wait until earlier
+    // ones are done, and check again.
     admit(tx, mark).await?;
     tx.batch_execute(&format!("LOCK TABLE {all} IN ACCESS EXCLUSIVE MODE")).await?;
     admit(tx, mark).await?;
@@ -232,7 +234,7 @@ async fn begin(tx: &Tx<'_>, mark: &Mark) -> Done<()> {
     Ok(())
 }
 
-/// Refuses a database that has anything else, or that a gateway uses.
+/// Rejects a database that has other contents, or that a gateway uses.
 async fn admit(tx: &Tx<'_>, mark: &Mark) -> Done<()> {
     let found = |name: &'static str| async move {
         let found = row(tx, "SELECT sealed FROM instance WHERE name = $1", &[&name]).await?;
@@ -241,8 +243,8 @@ async fn admit(tx: &Tx<'_>, mark: &Mark) -> Done<()> {
     match (found(COPYING).await?.map(Mark), found(COPIED).await?) {
         (Some(other), _) if other.directory() != mark.directory() => {
             return Err(Failure::failed(
-                "the database has an unfinished copy of another data directory; finish that one, or \
-                 make a new database",
+                "the database has an unfinished copy of another data directory; finish that one, \
+                 or create a new database",
             ));
         }
         (Some(_), _) => {}
@@ -254,8 +256,8 @@ async fn admit(tx: &Tx<'_>, mark: &Mark) -> Done<()> {
         }
         (None, _) if !is_empty(tx).await? => {
             return Err(Failure::failed(
-                "the database is not empty, and a copy replaces nothing; make a new database, and \
-                 its schema with `idgate migrate`",
+                "the database is not empty, and a copy replaces nothing; create a new database, \
+                 and its schema with `idgate migrate`",
             ));
         }
         (None, _) => {}
@@ -267,7 +269,7 @@ async fn admit(tx: &Tx<'_>, mark: &Mark) -> Done<()> {
     Ok(())
 }
 
-/// Fails when another copy began meanwhile, and keeps one from beginning until this is committed.
+/// Fails if another copy began in the meantime, and keeps others from beginning until the commit.
 async fn own(tx: &Tx<'_>, mark: &Mark) -> Done<()> {
     let sql = "SELECT FROM instance WHERE name = $1 AND sealed = $2 FOR SHARE";
     match row(tx, sql, &[&COPYING, &mark.0]).await? {
@@ -283,7 +285,7 @@ fn another_copy() -> Failure {
     )
 }
 
-/// What is there from the beginning, and what the first start of a gateway makes, is nothing.
+/// Rows from the schema, and those that a gateway's first start creates, do not count.
 async fn is_empty(tx: &Tx<'_>) -> Done<bool> {
     for name in names().filter(|name| !BEGUN_WITH.contains(name)) {
         if row(tx, &format!("SELECT FROM {name} LIMIT 1"), &[]).await?.is_some() {
@@ -316,7 +318,7 @@ fn replacing(table: &Table) -> String {
 
 fn differs(table: &Table) -> StoreError {
     StoreError::Damaged(format!(
-        "what was copied to the table {} is not what the data directory holds; copy again",
+        "table {} differs from the data directory after the copy; copy again",
         table.name
     ))
 }

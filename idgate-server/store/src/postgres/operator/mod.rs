@@ -1,5 +1,5 @@
-//! The operator's side of a database. It works beside running gateways: each call is one transaction,
-//! and every node sees it with its next read.
+//! The operator's side of a database. It works while gateways run: each call is one transaction,
+//! and every node sees its effect with the next read.
 
 mod copy;
 mod reseal;
@@ -27,24 +27,24 @@ use crate::types::{Resealed, StoreError};
 /// How long a command usually waits for the database.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// One, and one beside a transaction that holds a key.
+/// One connection, and a second one during a transaction that locks a key.
 const CONNECTIONS: usize = 2;
 
 /// The operator's side of one database.
 pub struct PostgresOperator {
     pub(crate) desk: Desk,
-    /// How long a step of a command waits for the database.
+    /// How long one step of a command waits for the database.
     answer: Duration,
     /// `None` once it is dropped.
     runtime: Option<Runtime>,
 }
 
-/// What commands work with.
+/// The parts that commands work with.
 pub(crate) struct Desk {
     pool: Pool,
     pub(crate) sealer: Sealer,
     pub(crate) audit: AuditKeys,
-    /// Whether each key that is asked for has to be given.
+    /// Whether every required key has to be given.
     needs_all_keys: bool,
 }
 
@@ -52,8 +52,8 @@ impl PostgresOperator {
     /// Connects to a database whose schema is up to date.
     ///
     /// # Errors
-    /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
-    /// says what to do.
+    /// The database cannot be reached or used, its schema has another version, or the key is not
+    /// its key. The text says what to do.
     pub(crate) fn open(address: &Address, instance_key: &InstanceKey) -> Result<Self, StoreError> {
         let operator = Self::connect(address, instance_key)?;
         let desk = &operator.desk;
@@ -67,7 +67,7 @@ impl PostgresOperator {
         Ok(operator)
     }
 
-    /// Connects to reseal. A key that is asked for and not given does not matter where nothing is sealed under it.
+    /// Connects to reseal. A required key may be missing if nothing is sealed with it.
     ///
     /// # Errors
     /// As [`PostgresOperator::open`].
@@ -100,7 +100,8 @@ impl PostgresOperator {
         Ok(Self { desk, answer: ANSWER, runtime: Some(runtime) })
     }
 
-    /// Waits for it, on a thread of its own: the caller's may belong to another runtime.
+    /// Blocks until the work is done. It runs on a thread of its own, because the caller's thread
+    /// may belong to another runtime.
     fn run<T: Send>(&self, work: impl Future<Output = Done<T>> + Send) -> Result<T, StoreError> {
         self.block(async move || work.await)
     }
@@ -112,7 +113,7 @@ impl PostgresOperator {
         self.block(async || work(&Db::Client(&self.desk.pool.client().await?)).await)
     }
 
-    /// The same of one moment.
+    /// Like `read`, in one snapshot.
     pub(crate) fn look<T: Send>(
         &self,
         work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,

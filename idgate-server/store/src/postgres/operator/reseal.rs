@@ -1,5 +1,5 @@
-//! Putting one instance key in the place of another while gateways run. A page holds rows of one table, in the order
-//! of their keys, and a value that changed since it was read is left alone.
+//! Replaces one instance key with another while gateways run. A page holds rows of one table, in
+//! the order of their keys. A value that changed since it was read is left alone.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ use crate::seal::Place;
 use crate::types::Resealed;
 use crate::types::StoreError;
 
-/// Rounds in which values that were sealed under another key meanwhile are sealed again.
+/// How many more rounds seal values that nodes sealed with another key in the meantime.
 const ROUNDS: usize = 3;
-/// How long one of them may take.
+/// How long a round may take.
 const PASS: Duration = Duration::from_secs(24 * 3600);
 
 impl PostgresOperator {
@@ -41,9 +41,9 @@ impl PostgresOperator {
             found.others = found.others.saturating_add(more.others);
         }
         Err(StoreError::Failed(
-            "values are sealed under another instance key again and again, and both keys stay asked for; \
-             see that each node and each command has the new one first in IDGATE_INSTANCE_KEYS, and run \
-             `idgate keys reseal` again"
+            "values keep being sealed under another instance key, so both keys are still required; \
+             make sure that each node and each command has the new one first in \
+             IDGATE_INSTANCE_KEYS, and run `idgate keys reseal` again"
                 .into(),
         ))
     }
@@ -53,8 +53,8 @@ impl PostgresOperator {
     }
 }
 
-/// No other key is asked for any more, if no value is sealed under another one. The count is final: nodes that
-/// seal under another key are gone, and none of them comes back meanwhile.
+/// Stops requiring other keys if no value is sealed with one. The count is final: nodes that seal
+/// with another key are gone, and none can come back before the commit.
 async fn forget_others(desk: &Desk, tx: &Tx<'_>) -> Done<Resealed> {
     let db = Db::Transaction(tx);
     let held = checks(&db, Lock::Update).await?;
@@ -69,15 +69,15 @@ async fn forget_others(desk: &Desk, tx: &Tx<'_>) -> Done<Resealed> {
     Ok(left)
 }
 
-/// A table with values of one form.
+/// A group of values with the same form.
 enum Part {
-    /// One that both databases have.
+    /// A table that both databases have.
     Shared(rekey::Part),
-    /// Sealed values of sessions, in a table of their own.
+    /// Sealed values of sessions, in a separate table.
     OfSessions(PlaceOf, String),
 }
 
-/// All there is.
+/// All groups.
 fn parts() -> impl Iterator<Item = Part> {
     let keys: PlaceOf = |object, client| Place { purpose: "session_keys", object, client };
     let results: PlaceOf = |object, client| Place { purpose: "results", object, client };
@@ -87,8 +87,8 @@ fn parts() -> impl Iterator<Item = Part> {
     sealed_parts().map(Part::Shared).chain(of_sessions).chain(log)
 }
 
-/// All pages, each on its own. A transaction that is `held` open during that time gets a statement after each page:
-/// the server would end one that is idle.
+/// Runs through all pages, each separately. A transaction that is `held` open during that time gets
+/// a statement after each page, because the server would end an idle one.
 async fn each_part(desk: &Desk, mode: Mode, held: Option<&Tx<'_>>) -> Done<Resealed> {
     let mut found = Resealed::default();
     for part in parts() {
@@ -106,9 +106,9 @@ async fn each_part(desk: &Desk, mode: Mode, held: Option<&Tx<'_>>) -> Done<Resea
     Ok(found)
 }
 
-/// One page of a part: its values, and where it ends unless it is empty. It is read and replaced in one
-/// transaction, except for values in tables that are truncated: a command that is stopped on its way must not
-/// keep others waiting there.
+/// One page of a group: its values, and its end unless it is empty. The page is read and replaced
+/// in one transaction, except in tables that are truncated: a suspended command must not block
+/// others there.
 async fn page(desk: &Desk, part: &Part, last: &Last, mode: Mode) -> Done<(Resealed, Option<Last>)> {
     let part = match part {
         Part::OfSessions(place, table) => {

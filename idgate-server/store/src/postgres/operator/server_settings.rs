@@ -1,4 +1,4 @@
-//! How the database is set for this connection, for `idgate doctor`.
+//! Reads the database's settings on this connection, for `idgate doctor`.
 
 use super::PostgresOperator;
 use crate::database_settings::DatabaseSettings;
@@ -6,7 +6,8 @@ use crate::postgres_statements::rows;
 use crate::types::StoreError;
 
 impl PostgresOperator {
-    /// The settings that `doctor` judges, with the values in force for a connection of the gateway's.
+    /// The settings that `doctor` checks, with the values in force for one of the gateway's
+    /// connections.
     ///
     /// # Errors
     /// The database failed.

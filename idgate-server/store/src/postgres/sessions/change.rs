@@ -1,5 +1,5 @@
-//! Changes of sessions: those of one client that are asked for at a time in one transaction, and what
-//! becomes of them when nobody says so.
+//! Changes of sessions. Concurrent changes of one client go into one transaction. If a commit is
+//! not acknowledged, the outcome is looked up.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -20,36 +20,36 @@ use crate::failure::Boxed;
 use crate::postgres_statements::{execute, row};
 use crate::prepared_session::Prepared;
 
-/// How often a change is tried alone when its COMMIT is not answered.
+/// How often a single change is tried if its COMMIT is not acknowledged.
 const TRIES: usize = 3;
-/// How long a group may take: with its turn, no more than anything else that is asked of the database.
+/// How long a group may take. With its wait for a turn, that is no longer than any other use case.
 const TIME: Duration = ANSWER.saturating_sub(TURN);
 
-/// Advisory locks of this kind are turns of clients, by a hash of their names.
+/// Advisory locks with this key are turns of clients, by a hash of their ids.
 const TURNS: i32 = 1;
 const TURN_OF: &str = "SELECT pg_advisory_xact_lock($1, $2)";
 
 type Group = groups::Group<Change, Stored>;
 type Lane = groups::Lane<Change, Stored>;
 
-/// What a transaction that was in doubt came to.
+/// The looked-up outcome of a transaction that was in doubt.
 enum Looked {
-    /// It is stored as it was to be.
+    /// The change is stored.
     Ours,
-    /// It is not: it can be tried again.
+    /// The change is not stored, and can be retried.
     Not,
 }
 
-/// What is written together.
+/// The changes that are written together.
 struct Taken<'l> {
     shared: &'l Shared,
     lane: &'l Lane,
     first: Group,
-    /// What came until it was this node's turn.
+    /// The changes that arrived before this node's turn.
     more: OnceLock<Group>,
 }
 
-/// Writes what waits in a lane until nothing does.
+/// Writes a lane until it is empty.
 pub(in crate::postgres) async fn write(shared: Arc<Shared>, mut lane: Lane) {
     while let Some(first) = lane.next(fits) {
         let taken = Taken { shared: &shared, lane: &lane, first, more: OnceLock::new() };
@@ -73,7 +73,7 @@ impl Taken<'_> {
     }
 
     async fn store(&self, tx: &Tx<'_>) -> Done<Vec<Stored>> {
-        // The gateway's own lane has changes of many clients, few of each.
+        // The gateway's own lane has changes of many clients, and few of each.
         if let Some(first) = self.first.jobs.iter().find(|change| change.is_recorded())
             && !self.lane.is_gateways()
         {
@@ -92,8 +92,9 @@ impl Taken<'_> {
     }
 }
 
-/// Waits until no other node writes such a group for this client. At the end of its audit chain they would
-/// wait for one another anyway, and what comes meanwhile would not be with them.
+/// Waits until no other node is writing a group for this client. Without it, groups would wait at
+/// the head of the client's audit chain anyway, and could not take along the changes that arrive in
+/// between.
 async fn await_turn(tx: &Tx<'_>, client_id: &str) -> Done<()> {
     let hash = digest(&SHA256, client_id.as_bytes());
     let key = hash.as_ref().first_chunk().copied().map(i32::from_be_bytes);
@@ -101,15 +102,15 @@ async fn await_turn(tx: &Tx<'_>, client_id: &str) -> Done<()> {
     Ok(())
 }
 
-/// One client's, of different sessions.
+/// A group has changes of one client, and of different sessions.
 fn fits(group: &[Change], next: &Change) -> bool {
     let is_theirs = |first: &Change| first.session().tenant() == next.session().tenant();
     group.first().is_none_or(is_theirs)
         && group.iter().all(|other| other.session().id() != next.session().id())
 }
 
-/// Stores them together; each alone if what one cannot have, or what is wrong with one, would be the
-/// others' fate.
+/// Stores the changes together. If one of them lacks room or fails, each is stored on its own, so
+/// that the others are not affected.
 async fn all(taken: &Taken<'_>) -> Vec<Result<Stored, StoreError>> {
     let shared = taken.shared;
     let together = shared.pool.transact_all(
@@ -140,7 +141,7 @@ fn each(changes: &[&Change], error: &StoreError) -> Vec<Result<Stored, StoreErro
     changes.iter().map(|_| Err(error.clone())).collect()
 }
 
-/// `doubt`: a transaction with this change may have been committed before.
+/// `doubt`: an earlier transaction with this change may have been committed.
 async fn alone(shared: &Shared, change: &Change, doubt: Option<String>) -> Done<Stored> {
     let with = (shared, [change]);
     let transaction = || -> Boxed<'_, Stored> {
@@ -158,8 +159,8 @@ async fn alone(shared: &Shared, change: &Change, doubt: Option<String>) -> Done<
     surely(shared, change, &transaction, (doubt, Stored::Yes)).await
 }
 
-/// Runs a transaction that stores a change, and finds out what became of it when nobody said so: `stored`,
-/// if it is what it should be.
+/// Runs a transaction that stores a change. If its commit is not acknowledged, looks up the
+/// outcome, and returns `stored` if the change is there.
 pub(in crate::postgres) async fn surely<'w, T>(
     shared: &Shared,
     change: &Change,
@@ -179,7 +180,7 @@ pub(in crate::postgres) async fn surely<'w, T>(
         tried += 1;
         match transaction().await {
             Err(Failure::InDoubt(why)) => (doubt, is_doubted) = (Some(why), true),
-            // A try before this one was committed after all.
+            // An earlier try may have been committed after all.
             Err(failure) if is_doubted => {
                 return match look(shared, &change.prepared, "twice").await? {
                     Looked::Ours => Ok(stored),
@@ -191,8 +192,8 @@ pub(in crate::postgres) async fn surely<'w, T>(
     }
 }
 
-/// Whether this very transition is what is stored: no two are sealed alike. A transaction that is still
-/// on its way holds the row, and is waited for.
+/// Whether the stored record is exactly this one: no two sealed records are equal. Waits for a
+/// transaction that still holds the row.
 async fn look(shared: &Shared, prepared: &Prepared, why: &str) -> Done<Looked> {
     let client = shared.pool.client().await?;
     let found = row(
@@ -208,13 +209,13 @@ async fn look(shared: &Shared, prepared: &Prepared, why: &str) -> Done<Looked> {
     } else if revision == number(prepared.from) {
         Ok(Looked::Not)
     } else {
-        // Whether ours came before what is stored now, nobody can say.
+        // It is unknown whether this change was stored before the present one.
         Err(Failure::InDoubt(why.to_owned()))
     }
 }
 
 impl Shared {
-    /// Says what was stored: to those who watch, to who sends notifications, and to operators.
+    /// Announces a stored change to watchers, to the sender of notifications, and to the metrics.
     pub(in crate::postgres) fn announce(&self, change: &Change) {
         if change.is_new() {
             self.measured(&Measured::created(change.session()));
@@ -229,7 +230,7 @@ impl Shared {
         }
     }
 
-    /// Counts a session that this node made or settled, for operators.
+    /// Counts a session that this node created or settled.
     fn measured(&self, measured: &Measured) {
         let Measured { status, format, livemode, error_code, processing_us, .. } = measured;
         self.env.telemetry.session(status.as_str(), format, *livemode);
@@ -238,7 +239,7 @@ impl Shared {
         }
     }
 
-    /// Tells those who watch a session, here and on other nodes. To be called after the commit.
+    /// Notifies the watchers of a session, here and on other nodes. Call it after the commit.
     pub(in crate::postgres) fn tell(&self, id: &SessionId) {
         self.env.changes.publish(id);
         self.news.tell(id.as_str());

@@ -1,4 +1,4 @@
-//! New sessions of one client, with what belongs to them.
+//! Inserts new sessions of one client with their dependent rows.
 
 use futures_util::future::join_all;
 use idgate_core::shell::Offer;
@@ -11,7 +11,7 @@ use super::super::error::Done;
 use super::super::pool::Tx;
 use crate::postgres_statements::execute;
 
-/// Their rows.
+/// Inserts the session rows.
 pub(super) async fn rows(tx: &Tx<'_>, new: &[&Change]) -> Done<()> {
     let Some(first) = new.first() else { return Ok(()) };
     let sessions = || new.iter().map(|change| change.session());
@@ -60,7 +60,7 @@ pub(super) async fn rows(tx: &Tx<'_>, new: &[&Change]) -> Done<()> {
     Ok(())
 }
 
-/// Their other offers, keys and pages.
+/// Inserts their further offers, keys and pages.
 pub(super) async fn belongings(tx: &Tx<'_>, new: &[&Change]) -> Done<()> {
     let (named, locked, shown) = tokio::join!(offers(tx, new), keys(tx, new), pages(tx, new));
     named.and(locked).and(shown)

@@ -11,7 +11,7 @@ use crate::db::Db;
 use crate::postgres_statements::row;
 use crate::sessions::{CallersSession, of_caller};
 
-/// The owner of a key, and the session of this id if it is theirs; or why it cannot be read.
+/// The owner of a key, and the owner's session of this id or the reason why it cannot be read.
 pub(super) async fn authenticated(
     shared: &Shared,
     digest: &[u8; 32],
@@ -33,7 +33,7 @@ pub(super) async fn authenticated(
     Ok(Some((caller, session.map_err(StoreError::from))))
 }
 
-/// A caller's session, with its result while it may be read.
+/// A session of the caller. The result is included while it may be read.
 pub(super) async fn callers(
     shared: &Shared,
     caller: &Caller,
@@ -47,7 +47,7 @@ pub(super) async fn callers(
     with_result(shared, &found, now).await.map(Some)
 }
 
-/// Whether the result of a caller's session is gone before its time.
+/// Whether the result of the caller's session was lost before its time.
 pub(super) async fn has_lost_claims(shared: &Shared, caller: &Caller, id: &str) -> Done<bool> {
     let client = shared.pool.client().await?;
     let found = row(

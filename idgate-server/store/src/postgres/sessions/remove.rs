@@ -12,7 +12,7 @@ use crate::postgres_statements::row;
 use crate::quotas::close_sessions;
 use crate::sessions;
 
-/// Removes a caller's session with its events, its result and its notification.
+/// Removes a session of the caller with its events, its result and its notification.
 pub(super) async fn delete(
     shared: &Shared,
     caller: &Caller,
@@ -39,7 +39,8 @@ pub(super) async fn delete(
         })
     });
     match work.await {
-        // Sessions do not come back: one that is not there was deleted, by whomever.
+        // A deleted session never comes back, so if it is gone, this or another deletion was
+        // committed.
         Err(Failure::InDoubt(why)) => {
             let client = shared.pool.client().await?;
             let sql = "SELECT FROM sessions WHERE id = $1 FOR UPDATE";

@@ -1,11 +1,11 @@
-//! How changes of one client's sessions are stored in one transaction, with all that follows from them.
+//! Stores changes of one client's sessions in one transaction, with all their consequences.
 //!
-//! Each database has its own text of a settlement, because it is the hot step. Here claims are in a ring of tables,
-//! many changes go in one statement, and locks are taken in the order of `pool.rs`. The other text is
-//! `sqlite/session_rows.rs`.
+//! Each database has its own SQL for settlements, because they are the hot path. Here claims are in
+//! a ring of tables, one statement covers many changes, and locks are taken in the order of
+//! `pool.rs`. The SQLite counterpart is `sqlite/session_rows.rs`.
 //!
-//! Statements that do not need one another's answers are sent together; of several failures the first in
-//! their order counts, because the others only follow from it.
+//! Statements that do not depend on each other's results are sent together. If several fail, the
+//! first in order counts, because the others only follow from it.
 
 use futures_util::future::join_all;
 use idgate_core::Session;
@@ -37,19 +37,19 @@ const STEP: &str = "UPDATE sessions SET status = $3, revision = $4, lease_until 
      AS clock WHERE id = $1 AND revision = $2 AND NOT ($18 AND EXISTS ( \
          SELECT FROM clients AS c WHERE c.id = sessions.client_id AND c.revoked_at IS NOT NULL)) \
      RETURNING claims_slot, claims_until";
-/// A change that takes place.
+/// A change that applies.
 struct Step<'c> {
     change: &'c Change,
     settlement: Option<Settlement<'c>>,
-    /// Its result.
+    /// The result to store.
     kept: Option<claims::Kept<'c>>,
 }
 
 /// Stores changes of different sessions of one client.
 ///
 /// # Errors
-/// `NoRoom`: not all that are new have room. Others as the database has them. Nothing may be
-/// committed then.
+/// `NoRoom`: not all new sessions have room. Others as the database has them. Nothing may be
+/// committed after an error.
 pub(in crate::postgres) async fn store(
     shared: &Shared,
     tx: &Tx<'_>,
@@ -66,8 +66,8 @@ pub(in crate::postgres) async fn store(
     Ok(stored)
 }
 
-/// Moves the sessions that there are, whose rows are locked in the order of their ids; `None` for each
-/// whose revision is another by now.
+/// Updates the existing sessions, whose rows are locked in the order of their ids. `None` for each
+/// session whose revision has changed.
 async fn take<'c>(
     shared: &Shared,
     tx: &Tx<'_>,
@@ -134,7 +134,7 @@ async fn move_one<'c>(shared: &Shared, tx: &Tx<'_>, change: &'c Change) -> Done<
     Ok(Some(Step { change, settlement, kept }))
 }
 
-/// What follows from changes that take place.
+/// Writes the consequences of the changes that apply.
 async fn follow(shared: &Shared, tx: &Tx<'_>, steps: &[Step<'_>]) -> Done<()> {
     let events: Vec<AuditEvent> = steps.iter().filter_map(Step::event).collect();
     let Some(client_id) = steps.first().map(|step| step.session().tenant().as_str()) else {
@@ -181,7 +181,7 @@ async fn keep(tx: &Tx<'_>, steps: &[Step<'_>]) -> Done<()> {
     claims::insert(tx, &kept).await
 }
 
-/// What no open session needs any more.
+/// Erases the data that only an open session needs.
 async fn erase(tx: &Tx<'_>, steps: &[Step<'_>]) -> Done<()> {
     let ended = || steps.iter().filter_map(|step| step.settlement.as_ref());
     let named = ended().filter(|ended| ended.session.offers().nth(1).is_some());

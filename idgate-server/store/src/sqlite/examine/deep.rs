@@ -1,5 +1,4 @@
-//! What a long look finds: everything sealed is opened, and what is stored is compared with what the
-//! audit log says was stored.
+//! The deep check: opens every sealed value, and compares the stored rows with the audit log.
 
 use idgate_core::UnixMillis;
 use rusqlite::Connection;
@@ -12,7 +11,7 @@ use crate::sql::millis;
 use crate::sqlite::examine::{Finding, or_bad};
 use crate::types::StoreError;
 
-/// Settled sessions may be removed after 7 days; an hour before, nobody has done so yet.
+/// Settled sessions are removed after 7 days. An hour before that, every one must still be there.
 const SURELY_KEPT_MS: u64 = (7 * 24 - 1) * 3_600_000;
 
 /// The last entry about each session, by client.
@@ -22,13 +21,13 @@ const LAST: &str = "WITH last AS MATERIALIZED (
     FROM audit_entries WHERE json_valid(fields) AND fields ->> 'session_id' IS NOT NULL
     GROUP BY client_id, 2)";
 
-/// Keys that ended are removed after 90 days, and no earlier.
+/// Ended keys are removed after 90 days, and no earlier.
 const KEYS_KEPT_MS: u64 = 90 * 24 * 3_600_000;
 
-/// A few of what was found, for people.
+/// How many examples a message names.
 const NAMED: usize = 3;
 
-/// Looks at every row.
+/// Checks every row.
 pub(super) fn look(main: &Connection, sealer: &Sealer, now: UnixMillis) -> Vec<Finding> {
     vec![
         or_bad("sealed", everything_opens(main, sealer)),
@@ -37,7 +36,7 @@ pub(super) fn look(main: &Connection, sealer: &Sealer, now: UnixMillis) -> Vec<F
     ]
 }
 
-/// Everything sealed opens in its place, and sessions are what their rows say.
+/// Checks that every sealed value opens in its place, and that sessions match their rows.
 fn everything_opens(main: &Connection, sealer: &Sealer) -> Result<Finding, StoreError> {
     let mut bad = Vec::new();
     let mut rows = 0_u64;
@@ -81,7 +80,7 @@ fn everything_opens(main: &Connection, sealer: &Sealer) -> Result<Finding, Store
     })
 }
 
-/// Sessions that the audit log says should be there are, and no others.
+/// Checks that the sessions are exactly those that the audit log implies.
 fn sessions_are_there(main: &Connection, now: UnixMillis) -> Result<Finding, StoreError> {
     let moment = main.unchecked_transaction()?;
     let since = millis(now.minus(SURELY_KEPT_MS));
@@ -91,7 +90,7 @@ fn sessions_are_there(main: &Connection, now: UnixMillis) -> Result<Finding, Sto
          WHERE s.id IS NULL AND last.id NOT IN (SELECT session_id FROM left_out) \
          AND (last.status = 'CREATED' OR (last.status <> 'DELETED' AND last.at > ?1))",
     )?;
-    // A chain may begin later than its sessions: what is older than its first entry is not in it.
+    // A chain may begin later than its sessions: sessions older than its first entry are not in it.
     let foreign = found(
         "SELECT s.id FROM sessions AS s \
          LEFT JOIN last ON last.id = s.id AND last.client_id = s.client_id \
@@ -112,7 +111,7 @@ fn sessions_are_there(main: &Connection, now: UnixMillis) -> Result<Finding, Sto
     for (ids, what) in [
         (lost, "are in the audit log and lost"),
         (foreign, "are in no audit log, or were deleted and are back"),
-        (changed, "ended otherwise, as the audit log says"),
+        (changed, "ended differently according to the audit log"),
     ] {
         if !ids.is_empty() {
             wrong.push(format!("{} sessions {what} ({})", ids.len(), named(&ids)));
@@ -125,8 +124,8 @@ fn sessions_are_there(main: &Connection, now: UnixMillis) -> Result<Finding, Sto
     })
 }
 
-/// No client has more keys than it was given, nor fewer that are good: those of the last 90 days, since
-/// what ended longer ago may be removed.
+/// Checks that no client has more keys than were created for it, nor fewer active ones. Only the
+/// last 90 days count, since keys that ended earlier may have been removed.
 fn keys_are_known(main: &Connection, now: UnixMillis) -> Result<Finding, StoreError> {
     // A chain that begins with anything else is younger than its client.
     let wrong = ids(

@@ -1,5 +1,5 @@
-//! The write-ahead log as SQLite stores it (its file format, section 4): what stands behind a frame
-//! that was changed is not read any more, and SQLite says nothing about it.
+//! Reads SQLite's write-ahead log (file format, section 4). SQLite silently ignores everything
+//! after a damaged frame.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -7,14 +7,14 @@ use std::path::Path;
 
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
-/// The magic number; its last bit says in which order words are summed.
+/// The magic number. Its last bit gives the byte order of the checksums.
 const MAGIC: u32 = 0x377f_0682;
-/// More commits than this one behind a damaged frame were not cut off by a crash: each is waited for
-/// before the next begins.
+/// A crash cuts off at most one commit, because each is waited for before the next begins. More
+/// commits after a damaged frame mean damage.
 const TORN: u64 = 1;
 
-/// How many commits stand behind a damaged frame of the log of the database at `path`, and are lost
-/// with it. 0 also when there is no log, or only its last commit is torn, as a crash leaves it.
+/// How many commits follow a damaged frame of the log of the database at `path`, and are lost. 0
+/// also if there is no log, or if only its last commit is torn, as after a crash.
 ///
 /// # Errors
 /// The log cannot be read.
@@ -27,7 +27,7 @@ pub(super) fn lost_commits(path: &Path) -> io::Result<u64> {
     };
     let before = header(&mut File::open(&name)?)?;
     let lost = count(&mut BufReader::with_capacity(1 << 20, &file))?;
-    // A server that goes on may have begun the log anew meanwhile: then nothing was seen.
+    // A running server may have restarted the log in the meantime; then nothing was found.
     let same = header(&mut File::open(&name)?)? == before;
     Ok(if same && lost > TORN { lost } else { 0 })
 }
@@ -58,7 +58,7 @@ fn count(log: &mut impl Read) -> io::Result<u64> {
     let mut lost = 0_u64;
     let mut frame = vec![0; FRAME_HEADER.saturating_add(page)];
     while fill(log, &mut frame)? {
-        // Left over from before the log was begun anew.
+        // Left over from before the log was restarted.
         if (word(&frame, 8), word(&frame, 12)) != salts {
             break;
         }
@@ -73,7 +73,7 @@ fn count(log: &mut impl Read) -> io::Result<u64> {
     Ok(lost)
 }
 
-/// Whether there was as much as that.
+/// Whether there were enough bytes.
 fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
     match from.read_exact(bytes) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
@@ -86,7 +86,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     word.map_or(0, |word| u32::from_be_bytes(*word))
 }
 
-/// The running sum over pairs of words.
+/// The running checksum over pairs of words.
 fn checksum((mut a, mut b): (u32, u32), bytes: &[u8], big_endian: bool) -> (u32, u32) {
     let words = bytes.chunks_exact(4).filter_map(|word| word.first_chunk::<4>());
     let mut words = words
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commits_behind_a_flipped_bit_are_counted_and_a_torn_end_is_none() {
+    fn commits_after_a_flipped_bit_are_counted_and_a_torn_end_is_not() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db");
         assert_eq!(lost_commits(&path).unwrap(), 0, "no log");

@@ -1,5 +1,5 @@
-//! The operator's side of the data directory. It works beside a running server: each call is one
-//! transaction, and the server sees it with its next read.
+//! The operator's side of the data directory. It works while a server runs: each call is one
+//! transaction, and the server sees its effect with the next read.
 
 mod reseal;
 
@@ -34,20 +34,20 @@ pub struct SqliteOperator {
 }
 
 impl SqliteOperator {
-    /// Opens the data directory, which is made when there is none. `instance_key`: `None` means
+    /// Opens the data directory, and creates it if it does not exist. `instance_key`: `None` means
     /// the one in the directory.
     ///
     /// # Errors
-    /// It cannot be used, or the key is not its key; the text says what to do.
+    /// The directory cannot be used, or the key is not its key. The text says what to do.
     pub(crate) fn open(dir: &Path, instance_key: Option<&InstanceKey>) -> Result<Self, StoreError> {
         directory::create(dir)?;
         Self::open_existing(dir, instance_key)
     }
 
-    /// Opens the data directory if there is one.
+    /// Opens the data directory if it exists.
     ///
     /// # Errors
-    /// As [`SqliteOperator::open`], and when there is none.
+    /// As [`SqliteOperator::open`], and if it does not exist.
     pub(crate) fn open_existing(
         dir: &Path,
         instance_key: Option<&InstanceKey>,
@@ -62,7 +62,7 @@ impl SqliteOperator {
         let found = DirectoryKey::find(dir, instance_key)?;
         let key = &found.key;
         let (sealer, audit) = (Sealer::new(key)?, AuditKeys::new(key)?);
-        // A running server of an older version would not find its tables any more.
+        // A running server of an older version would no longer find its tables.
         let _nobody_serves = schema::is_older(dir)?.then(|| directory::lock(dir)).transpose()?;
         let main = schema::open_main(dir, key)?;
         let check = at_once(first_key(&Db::sqlite(&main), &sealer))?;
@@ -71,8 +71,8 @@ impl SqliteOperator {
         Ok(Self { main, dir: dir.to_owned(), sealer, first, audit })
     }
 
-    /// Opens the data directory to reseal it. A key that is asked for and not given does not matter where nothing
-    /// is sealed under it.
+    /// Opens the data directory to reseal it. A required key may be missing if nothing is sealed
+    /// with it.
     ///
     /// # Errors
     /// As [`SqliteOperator::open_existing`].
@@ -104,7 +104,7 @@ impl SqliteOperator {
         at_once(work(&Db::sqlite(&self.main)))
     }
 
-    /// The same of one moment.
+    /// Like `read`, in one snapshot.
     pub(crate) fn look<T>(
         &self,
         work: impl AsyncFnOnce(&Db<'_>) -> Done<T>,
@@ -123,7 +123,7 @@ impl SqliteOperator {
         Ok(done)
     }
 
-    /// Erased values leave the log as well, unless a reader is in the way: then with the next
+    /// Erased values leave the log as well. If a reader is in the way, they leave with the next
     /// checkpoint.
     pub(crate) fn cut_log(&self) {
         let _later = truncate_log(&self.main);

@@ -1,4 +1,4 @@
-//! Putting one instance key in the place of another, while no gateway runs.
+//! Replaces one instance key with another while no gateway runs.
 
 use idgate_core::UnixMillis;
 
@@ -20,7 +20,7 @@ impl SqliteOperator {
         if let Some(claims) = &claims {
             remove_orphaned_keys(claims, &self.main)?;
         }
-        // Values of claims.db are sealed first.
+        // Values in claims.db are sealed before anything in the main database.
         if let Some(check) = self.first.check() {
             directory::note(&self.main, check)?;
         }

@@ -1,4 +1,4 @@
-//! What a job of the writing thread works with.
+//! The context of a job on the writing thread.
 
 use idgate_core::UnixMillis;
 use rusqlite::Connection;
@@ -8,7 +8,7 @@ use crate::metrics::Measured;
 use crate::sqlite::audit;
 use crate::types::StoreError;
 
-/// What a job works with.
+/// The context of a job.
 pub(crate) struct Batch<'c> {
     /// The main database, inside the transaction.
     pub(crate) main: &'c Connection,
@@ -16,15 +16,15 @@ pub(crate) struct Batch<'c> {
     pub(crate) chains: audit::Chains<'c>,
     pub(super) claims: &'c Connection,
     pub(super) claims_open: bool,
-    /// What may be in a file, although deleted, when the group is done.
+    /// The files that may still contain deleted rows after the group.
     pub(super) erase: Erasing,
-    /// Sessions whose results and keys go once the group is committed.
+    /// Sessions whose results and keys are erased once the group is committed.
     pub(super) orphaned: Vec<Deleted>,
-    /// Sessions whose keys are of no use once the group is committed.
+    /// Sessions whose keys are obsolete once the group is committed.
     pub(super) spent: Vec<String>,
     pub(super) erase_spent: bool,
     pub(super) answer_after_erasure: bool,
-    /// Sessions that this group made or settled.
+    /// Sessions that this group created or settled.
     pub(super) measured: Vec<Measured>,
 }
 
@@ -38,40 +38,41 @@ impl<'c> Batch<'c> {
         Ok(self.claims)
     }
 
-    /// Records what this job changes, in the chain of `client_id`.
+    /// Records a change by this job in the chain of `client_id`.
     pub(crate) fn audit(&mut self, client_id: &str, event: AuditEvent) -> Result<(), StoreError> {
         self.chains.append(client_id, event)
     }
 
-    /// Counts a session that this job makes or settles.
+    /// Counts a session that this job creates or settles.
     pub(crate) fn measure(&mut self, measured: Measured) {
         self.measured.push(measured);
     }
 
-    /// Asks that deleted results leave every file soon.
+    /// Requests that deleted results leave every file soon.
     pub(crate) fn erase_soon(&mut self) {
         self.erase.claims = true;
     }
 
-    /// Asks that what this job deleted beside results leaves every file soon.
+    /// Requests that other rows which this job deleted leave every file soon.
     pub(crate) fn erase_main_soon(&mut self) {
         self.erase.main = true;
     }
 
-    /// Notes that the key of a session that this job settles must go with the next
+    /// Notes that the key of a session that this job settles has to be erased with the next
     /// [`Batch::erase_spent_keys`].
     pub(crate) fn spend_key(&mut self, session_id: &str) {
         self.spent.push(session_id.to_owned());
     }
 
-    /// Asks that the keys of settled sessions leave every file soon. Not with each settlement: the
-    /// log would be cut all the time.
+    /// Requests that the keys of settled sessions leave every file soon. It is not done with each
+    /// settlement, because the log would be truncated all the time.
     pub(crate) fn erase_spent_keys(&mut self) {
         self.erase_spent = true;
     }
 
-    /// Asks that a session that this job deletes leaves every file, with its result if it has settled,
-    /// and that the job is answered after the first attempt: a reader may be in the way of the last bytes.
+    /// Requests that a session which this job deletes leaves every file, with its result if it has
+    /// settled. The job is answered after the first attempt, because a reader may delay the last
+    /// bytes.
     pub(crate) fn erase_session(&mut self, session_id: &str, settled_at: Option<UnixMillis>) {
         self.erase.main = true;
         self.orphaned.push((session_id.to_owned(), settled_at));
@@ -87,7 +88,7 @@ impl<'c> Batch<'c> {
         }
     }
 
-    /// Forgets what a failed job noted, and its audit entries.
+    /// Discards what a failed job noted, and its audit entries.
     pub(super) fn forget_since(&mut self, before: Noted) {
         self.orphaned.truncate(before.orphaned);
         self.spent.truncate(before.spent);
@@ -96,10 +97,10 @@ impl<'c> Batch<'c> {
     }
 }
 
-/// A session that was deleted, and when it had settled.
+/// A deleted session, and when it had settled.
 pub(super) type Deleted = (String, Option<UnixMillis>);
 
-/// How much was noted at one moment.
+/// How much was noted at one point.
 #[derive(Clone, Copy)]
 pub(super) struct Noted {
     orphaned: usize,
@@ -107,7 +108,7 @@ pub(super) struct Noted {
     measured: usize,
 }
 
-/// The files that may still hold something deleted.
+/// The files that may still contain deleted rows.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Erasing {
     pub(super) claims: bool,

@@ -1,5 +1,5 @@
-//! The writing thread's erasing: what belongs to deleted and settled sessions leaves the files, their
-//! logs included.
+//! Erasing by the writing thread: data of deleted and settled sessions leaves the files and their
+//! logs.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use idgate_base::clock::Stopwatch;
 
 /// How long an erasure waits for readers that are about to finish.
 const ERASE_WAIT: Duration = Duration::from_millis(10);
-/// An operator learns of a reader that is in the way for longer.
+/// The log reports a reader that is in the way for longer than this.
 const HELD_UP_US: u64 = 1_000_000;
 
 impl Writing {
@@ -23,10 +23,10 @@ impl Writing {
         self.erasing.claims || self.erasing.main || !self.orphaned.is_empty() || due
     }
 
-    /// Removes what belongs to deleted and settled sessions, moves the log into the file and cuts
-    /// it; what a reader or an error holds up is tried again. Those who waited for it are answered,
-    /// but for an error: what they deleted is committed, and a reader that is not the gateway's own
-    /// must not hold them up.
+    /// Removes data of deleted and settled sessions, checkpoints the log and truncates it. What a
+    /// reader or an error holds up is retried. Waiting jobs are answered even if a reader is in the
+    /// way, because their deletion is committed and a foreign reader must not block them. After an
+    /// error they keep waiting.
     pub(super) fn erase(&mut self) {
         let removed = self.remove_orphaned().and_then(|()| self.remove_spent());
         self.disk.note(&removed);
@@ -41,7 +41,7 @@ impl Writing {
         self.note_readers();
     }
 
-    /// Tells of an erasure that waits for somebody else, once.
+    /// Logs once that an erasure waits for a foreign reader.
     fn note_readers(&mut self) {
         if !self.is_erasing() {
             (self.held_up, self.told) = (None, false);
@@ -54,12 +54,12 @@ impl Writing {
             tracing::warn!(
                 claims,
                 main,
-                "what was deleted stays in the log of a database until the program that reads it ends"
+                "deleted data stays in the log of a database until the program that reads it ends"
             );
         }
     }
 
-    /// Cuts the log of a file, if its readers allow it.
+    /// Truncates the log of a file, if its readers allow it.
     fn is_log_cut(&self, conn: &Connection) -> bool {
         let _ = conn.busy_timeout(ERASE_WAIT);
         let cut = truncate_log(conn);
@@ -93,7 +93,7 @@ impl Writing {
         let transaction = self.claims.unchecked_transaction()?;
         let removed = session_keys::remove(&transaction, &self.spent);
         let done = removed.and_then(|removed| Ok((removed, transaction.commit()?)));
-        // An error leaves it for the next turn.
+        // After an error it is retried next time.
         self.erase_spent = done.is_err();
         self.erasing.claims |= done?.0 > 0;
         self.spent.clear();

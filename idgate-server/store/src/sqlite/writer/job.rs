@@ -8,15 +8,15 @@ use crate::sqlite::writer::batch::Batch;
 use crate::sqlite::writer::stopped;
 use crate::types::StoreError;
 
-/// A unit of work and the one who waits for it.
+/// A unit of work, and the caller that waits for it.
 pub(super) trait Job: Send {
-    /// Does the work; `false`: undo it.
+    /// Does the work. `false`: undo it.
     fn work(&mut self, batch: &mut Batch<'_>) -> bool;
-    /// Whether it is done on a full disk, too.
+    /// Whether it runs on a full disk as well.
     fn erases(&self) -> bool;
-    /// Whether it failed for want of room: SQLite may have undone everything then.
+    /// Whether it failed for lack of disk space. SQLite may have rolled back everything then.
     fn found_no_room(&self) -> bool;
-    /// Answers, once the outcome of the transaction is known.
+    /// Answers once the outcome of the transaction is known.
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
 }
 
@@ -43,10 +43,10 @@ where
     F: FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send,
 {
     fn work(&mut self, batch: &mut Batch<'_>) -> bool {
-        // One that panics fails as another does, and is undone: the thread has others to serve, and
+        // A panic counts as a failure and is undone: the thread has other callers to serve, and
         // claims to erase.
         let result = catch_unwind(AssertUnwindSafe(|| (self.work)(batch)))
-            .unwrap_or_else(|_| Err(StoreError::Failed("a write broke off".into())));
+            .unwrap_or_else(|_| Err(StoreError::Failed("a write did not finish".into())));
         let done = result.is_ok();
         self.result = Some(result);
         done
@@ -65,17 +65,17 @@ where
             Ok(()) => self.result.unwrap_or_else(|| Err(stopped())),
             Err(error) => Err(error),
         };
-        // Who no longer waits does not need to know.
+        // The receiver may be gone.
         let _ = self.reply.send(result);
     }
 }
 
-/// Which answers must wait for the erasure.
+/// Which jobs are answered only after the erasure.
 pub(super) type Waiting = Vec<bool>;
-/// How one job of a group is run; `false`: it failed, and all must be undone.
+/// How one job of a group is run. `false`: it failed, and the whole group has to be undone.
 pub(super) type RunOne = fn(&mut dyn Job, &mut Batch<'_>) -> Result<bool, StoreError>;
 
-/// Runs the jobs one after the other; `None`: all must be undone.
+/// Runs the jobs one after another. `None`: the whole group has to be undone.
 pub(super) fn run(
     group: &mut [Box<dyn Job>],
     batch: &mut Batch<'_>,
@@ -93,13 +93,13 @@ pub(super) fn run(
     Ok(Some(waiting))
 }
 
-/// Together with the others.
+/// Runs a job without a savepoint.
 pub(super) fn together(job: &mut dyn Job, batch: &mut Batch<'_>) -> Result<bool, StoreError> {
     let done = job.work(batch);
     if job.found_no_room() { Err(StoreError::Full) } else { Ok(done) }
 }
 
-/// In a savepoint: when it fails, it is undone alone.
+/// Runs a job in a savepoint: if it fails, it is undone alone.
 pub(super) fn apart(job: &mut dyn Job, batch: &mut Batch<'_>) -> Result<bool, StoreError> {
     batch.main.prepare_cached("SAVEPOINT job")?.execute([])?;
     let before = batch.noted();

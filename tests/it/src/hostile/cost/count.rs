@@ -1,12 +1,12 @@
-//! Counts the work of a reader, in one figure that is the same on every machine and under every load: a unit is
-//! about a nanosecond of a release build.
+//! Counts the work of a reader in one figure that is the same on every machine under every load. A
+//! unit is about a nanosecond of a release build.
 
 use allocation_counter::AllocationInfo;
 
-/// One allocation and its end.
+/// One allocation with its release.
 const ALLOCATION: u64 = 50;
-/// A unit for so many bytes that are allocated. A vector that grows allocates up to four times what it
-/// holds in the end, and half of that is never touched: more weight would judge where it last grew.
+/// One unit for this many allocated bytes. A growing vector allocates up to four times its final
+/// contents, and half of that is never touched. More weight would depend on where it last grew.
 const BYTES: u64 = 32;
 
 /// Counts `work`: steps of the readers and of cryptography, as [`idgate_core::work`] counts them,

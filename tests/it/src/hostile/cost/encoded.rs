@@ -1,10 +1,10 @@
-//! JSON and CBOR at their worst, put wherever either is read.
+//! The worst JSON and CBOR, for every place that reads either.
 
 pub(super) use idgate_testkit::costs::worst::{CBOR, Filling, JSON};
 
 use super::Generator;
 
-/// The fillings, each within what `wrap` makes of it.
+/// The worst contents, each inside the envelope that `wrap` builds.
 pub(super) fn wrapped(
     fillings: &[Filling],
     wrap: impl Fn(usize, fn(usize) -> Vec<u8>) -> Vec<u8> + Clone + 'static,

@@ -1,8 +1,8 @@
-//! The same rows under valgrind, which counts instructions: also those of the standard library, of other
-//! crates and of C, and all loops that have no counter. Each input is read in a function of
-//! its own, and callgrind writes down what each of those and all that they call have executed. It is for
-//! a build with optimized readers: others take ten times as long, and their share of what C takes is not
-//! that of the program.
+//! The same rows under valgrind, which counts instructions, including those of the standard
+//! library, of other crates and of C, and of loops without a counter. Each input is read in its own
+//! function, and callgrind reports the cost of each function with everything that it calls. It
+//! needs a build with optimized readers: others take ten times as long, and C has another share of
+//! the cost than in the program.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use idgate_testkit::costs::Costs;
 
 use super::{Found, check_all, rows};
 
-/// Counts that differ by less are not told apart.
+/// Smaller differences are ignored.
 const NOISE: u64 = 60_000;
 /// The task of a run under valgrind: the number of a row, and a folder of inputs.
 const ROW: &str = "IDGATE_COST_ROW";
@@ -29,11 +29,12 @@ macro_rules! slots {
             #[inline(never)]
             fn $slot(work: Work<'_>) {
                 work();
-                // No two of these functions are alike, and none is left before its work is done.
+                // Keeps the functions different, and keeps each from being left before its work is
+                // done.
                 std::hint::black_box(stringify!($slot));
             }
         )*
-        /// Functions that differ by their names alone.
+        /// Functions that differ only in their names.
         const SLOTS: &[(&str, fn(Work<'_>))] = &[$((stringify!($slot), $slot)),*];
     };
 }
@@ -47,14 +48,15 @@ slots! {
     slot_50 slot_51 slot_52 slot_53 slot_54 slot_55 slot_56 slot_57 slot_58 slot_59
 }
 
-/// Everything outside of this function is left out of the count.
+/// Only the work inside this function is counted.
 #[inline(never)]
 fn counted(slot: fn(Work<'_>), work: Work<'_>) {
     slot(work);
     std::hint::black_box(());
 }
 
-/// Reads the inputs of a folder, each in the slot of its number, once the first was read uncounted.
+/// Reads the inputs of a folder, each in the slot of its number. The first is read once before,
+/// uncounted.
 fn read_all(row: usize, inputs: &Path) {
     let mut read = rows::TABLE[row]().read;
     let input = |at: usize| fs::read(inputs.join(at.to_string())).ok();
@@ -91,8 +93,8 @@ fn instructions(row: usize, inputs: &[Vec<u8>]) -> Vec<u64> {
     counts
 }
 
-/// The cost of the calls of a function together with all that it called: the line after each `calls=`
-/// has a position and that cost.
+/// The cost of a function with everything that it called: the line after each `calls=` has a
+/// position and that cost.
 fn inclusive(report: &str, function: &str) -> u64 {
     let mut lines = report.lines();
     let (mut callee, mut cost) = ("", None);
@@ -140,7 +142,7 @@ fn every_parser_is_linear_in_instructions() {
 }
 
 #[test]
-fn a_cost_is_read_from_what_callgrind_writes() {
+fn costs_are_parsed_from_callgrind_output() {
     let report = "fn=counted\n12 2\ncfn=it::slot_01\ncalls=1 9\n12 705\n\nfn=it::slot_01\n9 5\n\
         cfn=work\ncalls=1 20\n9 700\ncfn=it::slot_02\ncalls=2 9\n12 60\n";
     assert_eq!((inclusive(report, "slot_01"), inclusive(report, "slot_02")), (705, 60));

@@ -16,7 +16,7 @@ mod x5c;
 
 use super::Row;
 
-/// Every parser that reads what a stranger sends, or a host that a stranger names.
+/// Every parser of data that a stranger sends, or that comes from a host which a stranger names.
 pub(super) const TABLE: &[fn() -> Row] = &[
     codecs::json,
     codecs::cbor,

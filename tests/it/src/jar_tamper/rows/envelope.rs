@@ -1,4 +1,4 @@
-//! What is around the JWE and inside it (OpenID4VP 8.3, decisions 6).
+//! The envelope of the JWE and its content (OpenID4VP 8.3, decisions 6).
 
 use serde_json::{Map, Value, json};
 
@@ -43,10 +43,10 @@ fn states() -> Vec<JarRow> {
 fn parameters() -> Vec<JarRow> {
     vec![
         invalid("the answer unencrypted", |s| around(s, |p, inside| *p = inside.clone())),
-        invalid("the answer unencrypted beside the encrypted one", |s| {
+        invalid("an unencrypted answer together with the encrypted one", |s| {
             around(s, |p, inside| p.extend(inside.clone()));
         }),
-        invalid("error beside response", |s| {
+        invalid("error together with response", |s| {
             around(s, |p, _| put(p, "error", Some("access_denied".into())));
         }),
         invalid("response empty", |s| around(s, |p, _| put(p, "response", Some("".into())))),
@@ -62,7 +62,7 @@ fn parameters() -> Vec<JarRow> {
             s.hooks.body = |body| body.content_type = "application/jwt".into();
         }),
         JarRow::verified("the envelope as JSON", |s| s.made.as_json = true),
-        JarRow::verified("an unknown parameter beside response", |s| {
+        JarRow::verified("an unknown parameter together with response", |s| {
             around(s, |p, _| put(p, "extra", Some("1".into())));
         }),
         JarRow::transport("a body over 1 MiB", "payload_too_large", |s| {

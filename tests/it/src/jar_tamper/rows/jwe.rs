@@ -1,4 +1,4 @@
-//! The JWE (RFC 7516, RFC 7518 4.6, decisions 6): every failure up to the tag has one code.
+//! The JWE (RFC 7516, RFC 7518 4.6, decisions 6): every failure up to the tag has the same code.
 
 use idgate_testkit::codec::{base64url, from_base64url};
 use idgate_testkit::jwe::{Enc, Encryption};
@@ -100,7 +100,7 @@ fn epk() -> Vec<JarRow> {
                 e.set("epk", SigningKey::from_seed(Curve::P256, "another").public_jwk());
             });
         }),
-        failed("epk beside the curve", |s| {
+        failed("epk not on the curve", |s| {
             sealing(s, |e| {
                 if let Some(epk) = e.header.get_mut("epk") {
                     epk["y"] = epk["x"].clone();

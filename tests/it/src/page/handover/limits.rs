@@ -1,13 +1,13 @@
-//! A handover is limited as the page is.
+//! Handovers share the page's rate limits.
 
 use super::*;
 
-/// One with limits, and the browser of a computer that has the page.
+/// A gateway with limits, and the computer's browser that has the page.
 fn limited() -> (Gateway, Tenant, Created, Browser) {
     on_computer_of(still(installation().with("IDGATE_RATE_LIMITS", "on")))
 }
 
-/// Asks until it is too much; how often it was not.
+/// Sends requests until the limit. Returns how many passed.
 fn exhaust(browser: &mut Browser, below: &str, policy: &str) -> usize {
     for asked in 0..100 {
         let answer = browser.get(below);
@@ -20,11 +20,11 @@ fn exhaust(browser: &mut Browser, below: &str, policy: &str) -> usize {
 }
 
 #[test]
-fn codes_are_opened_60_times_a_minute_and_the_computer_does_not_suffer() {
+fn handover_codes_open_60_times_a_minute_without_limiting_the_computer() {
     let (gateway, _, created, mut computer) = limited();
     let mut stranger = Browser::new(&gateway, &created);
     let policy = "\"page-token\";q=60;w=60";
-    // Two were for the page and for taking it.
+    // Two were used for the page and for taking it.
     assert_eq!(exhaust(&mut stranger, "/on/1.AAAAAAAAAAAAAAAA", policy), 58);
     assert_eq!(stranger.presses(&format!("{}/on/1.A?seen=1.A", stranger.path)).status, 429);
     assert_eq!(computer.state(), "open");
@@ -35,7 +35,8 @@ fn computer_and_phone_use_up_nothing_of_each_other() {
     let (gateway, _, created, mut computer) = limited();
     let mut phone = handed_over(&gateway, &created, &mut computer);
     assert_eq!(exhaust(&mut phone, "/state", "\"page-phone\";q=60;w=60"), 60);
-    // The limit of the network that both are in, and a few requests of the phone come back.
+    // Both are in one network. After this time its limit and a few of the phone's requests have
+    // refilled.
     gateway.installation.machine().jump(Duration::from_secs(6));
     computer.http = gateway.http();
     computer.brings_back().expect_status(303);

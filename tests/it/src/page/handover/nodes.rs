@@ -3,7 +3,7 @@
 use super::*;
 use crate::stores;
 
-/// It would show the page to the computer, with the way back.
+/// The older node would show the page to the computer, with the way back.
 #[test]
 fn while_an_older_gateway_shares_the_database_no_page_goes_to_a_phone() {
     let Some((cluster, url)) = stores::cluster().zip(stores::migrated()) else { return };
@@ -26,7 +26,7 @@ fn while_an_older_gateway_shares_the_database_no_page_goes_to_a_phone() {
     assert_eq!(computer.state(), "moved");
 }
 
-/// Opens a code and presses its button; again with the next where the code turned in between.
+/// Opens a code and presses its button. If the code turned in between, tries the next one.
 fn retaken(computer: &mut Browser, phone: &mut Browser) -> Response {
     loop {
         let opened = phone.scans(&computer.code());
@@ -74,7 +74,7 @@ fn a_page_moves_at_all_nodes_together_and_to_one_of_many_phones() {
         });
         assert_eq!(taken.iter().filter(|status| **status == 303).count(), 1, "{taken:?}");
         assert!(taken.iter().all(|status| [303, 404, 409].contains(status)), "{taken:?}");
-        // The other node knows it at once.
+        // The other node sees it immediately.
         let mut elsewhere =
             Browser { http: second.http(), path: computer.path.clone(), cookie: None };
         elsewhere.cookie.clone_from(&computer.cookie);

@@ -1,11 +1,11 @@
-//! The end of a session that was handed over, for the two browsers and for the tenant.
+//! The end of a handed-over session, for both browsers and for the tenant.
 
 use idgate_testkit::openid4vp::Request as Passed;
 
 use super::*;
 use crate::server::eventually;
 
-/// The session, read with the response code of the reply to the wallet.
+/// The session, read with the response code in the reply to the wallet.
 fn read_with_code(tenant: &mut Tenant, created: &Created, reply: &Value) -> Value {
     let back = reply["redirect_uri"].as_str().unwrap();
     let code = back.split("response_code=").nth(1).unwrap().trim_end_matches("#top");
@@ -17,7 +17,7 @@ fn answers(tenant: &mut Tenant, created: &Created) -> Value {
     reply.expect_status(200).json()
 }
 
-/// The computer says that all is over, and has nothing that leads on.
+/// The computer says that the session is finished, and has no further link.
 #[track_caller]
 fn assert_finished(computer: &mut Browser) {
     let state = computer.get("/state").json();
@@ -41,13 +41,13 @@ fn only_the_phone_gets_the_way_back_and_the_result_says_so() {
     let session = read_with_code(&mut tenant, &created, &reply);
     assert_eq!(session["verification_details"]["handover"], true);
     assert!(!members(&session["verification_details"]).contains(&"page_code"));
-    // Without the code nothing of it can be read.
+    // Without the response code none of it can be read.
     let without = tenant.read(&created.id);
     assert!(!members(&without).contains(&"verification_details"), "{without}");
 }
 
 #[test]
-fn a_page_that_came_back_was_not_handed_over() {
+fn a_returned_page_does_not_count_as_handed_over() {
     let (gateway, mut tenant, created, mut computer) = on_computer();
     handed_over(&gateway, &created, &mut computer);
     computer.brings_back().expect_status(303);
@@ -75,7 +75,7 @@ fn after_a_handover_only_the_phone_cancels() {
 }
 
 #[test]
-fn a_page_that_came_back_is_cancelled_by_the_computer_alone() {
+fn only_the_computer_cancels_a_returned_page() {
     let (gateway, mut tenant, created, mut computer) = on_computer();
     let mut phone = handed_over(&gateway, &created, &mut computer);
     computer.brings_back().expect_status(303);
@@ -85,7 +85,7 @@ fn a_page_that_came_back_is_cancelled_by_the_computer_alone() {
 }
 
 #[test]
-fn every_other_end_is_told_on_the_phone() {
+fn the_phone_shows_every_other_end() {
     let (gateway, mut tenant, created, mut computer) = on_computer();
     let mut phone = handed_over(&gateway, &created, &mut computer);
     let state = idgate_testkit::request::AuthorizationRequest::parse(&created.uri).unwrap().state;
@@ -97,7 +97,7 @@ fn every_other_end_is_told_on_the_phone() {
 }
 
 #[test]
-fn a_computer_says_that_the_time_is_over_and_leads_nowhere() {
+fn after_expiry_the_computer_has_no_link() {
     let (gateway, _, created, mut computer) = on_computer();
     let mut phone = handed_over(&gateway, &created, &mut computer);
     gateway.installation.machine().jump(Duration::from_secs(301));
@@ -142,7 +142,7 @@ fn an_answer_of_the_phones_dialogue_gives_the_code_to_the_phone() {
 }
 
 #[test]
-fn what_is_stored_of_a_handover_goes_with_its_session() {
+fn deleting_a_session_removes_its_handover() {
     let (gateway, mut tenant, created, mut computer) = on_computer();
     let mut phone = handed_over(&gateway, &created, &mut computer);
     let pages = || {
@@ -157,7 +157,7 @@ fn what_is_stored_of_a_handover_goes_with_its_session() {
 }
 
 #[test]
-fn the_log_says_when_a_page_moves_and_has_neither_code_nor_key() {
+fn the_log_has_page_moves_without_codes_or_keys() {
     let (gateway, _, created, mut computer) =
         on_computer_of(still(installation().with("IDGATE_LOG", "trace")));
     let code = computer.code();
@@ -165,7 +165,7 @@ fn the_log_says_when_a_page_moves_and_has_neither_code_nor_key() {
     let page = text(phone.scans(&code).expect_status(200));
     phone.presses(&action(&page)).expect_status(303);
     computer.brings_back().expect_status(303);
-    // A thread writes it.
+    // The log is written by another thread.
     let said = ["the page was taken over on a phone", "the page was brought back to the computer"];
     let line = |log: &str, said: &str| log.lines().find(|it| it.contains(said)).map(str::to_owned);
     let is_written = || said.iter().all(|said| line(&gateway.installation.log(), said).is_some());

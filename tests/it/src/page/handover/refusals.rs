@@ -1,4 +1,4 @@
-//! Requests that neither take a page over nor bring it back.
+//! Requests that neither take over a page nor bring it back.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use super::*;
 use crate::stores;
 use crate::tenant::answer_request;
 
-/// The page whose code is no longer good.
+/// The page for an expired code.
 #[track_caller]
 fn assert_late(response: Response) {
     assert_eq!(response.status, 404);
@@ -39,7 +39,7 @@ fn a_code_is_good_for_15_s_and_its_button_for_a_minute() {
     computer.http = gateway.http();
     computer.brings_back().expect_status(303);
     assert_late(slower.presses(&action(&pages[1])));
-    // Not only because the page moved.
+    // The move of the page is not the only reason.
     let page = text(slower.scans(&computer.code()).expect_status(200));
     gateway.installation.machine().jump(Duration::from_secs(71));
     slower.http = gateway.http();
@@ -48,7 +48,7 @@ fn a_code_is_good_for_15_s_and_its_button_for_a_minute() {
 }
 
 #[test]
-fn a_button_is_good_for_the_browser_that_opened_the_code_alone() {
+fn only_the_browser_that_opened_the_code_can_use_its_button() {
     let (gateway, _, created, mut computer) = on_computer();
     let code = computer.code();
     let [mut phone, mut other, mut bare] = [(); 3].map(|()| Browser::new(&gateway, &created));
@@ -91,7 +91,7 @@ fn a_part_that_the_page_did_not_show_takes_nothing_over() {
 }
 
 #[test]
-fn a_page_that_no_browser_has_goes_nowhere() {
+fn a_page_without_a_browser_cannot_be_handed_over() {
     let gateway = still(installation());
     let created = gateway.tenant().create(&request());
     let mut phone = Browser::new(&gateway, &created);
@@ -173,9 +173,10 @@ fn links_of_the_computer_end_with_the_handover() {
     links_end(by_reference());
 }
 
-/// The links of a session with `handover` turn all the same. Otherwise the old ones would stay good.
+/// The links of a session with `handover` turn in any case. Otherwise the old ones would stay
+/// valid.
 #[test]
-fn links_of_the_computer_end_with_the_handover_where_the_operator_turns_no_code() {
+fn links_of_the_computer_end_with_the_handover_with_static_codes() {
     let installation = installation().with("OID4VP_REQUEST_MODE", "jar");
     links_end(on_computer_of(still(installation.with("IDGATE_PAGE_TURNING_QR", "off"))));
 }
@@ -186,7 +187,7 @@ fn links_end((gateway, _, created, mut computer): (Gateway, Tenant, Created, Bro
     wallet.send(&Request::get(&*followed)).expect_status(200);
     assert_eq!(computer.state(), "fetched");
     let shown = fetched::address(&gateway, &mut computer);
-    // The person goes on all the same.
+    // The person continues nevertheless.
     let mut phone = handed_over(&gateway, &created, &mut computer);
     assert_eq!((phone.state(), computer.state()), ("open".into(), "moved".into()));
     for path in [&followed, &shown] {
@@ -199,7 +200,7 @@ fn links_end((gateway, _, created, mut computer): (Gateway, Tenant, Created, Bro
 }
 
 #[test]
-fn a_settled_session_goes_to_no_phone_and_comes_from_none() {
+fn a_settled_session_cannot_be_handed_over_or_returned() {
     let (gateway, mut tenant, created, mut computer) = on_computer();
     let mut phone = Browser::new(&gateway, &created);
     let code = computer.code();
@@ -219,7 +220,7 @@ fn a_settled_session_goes_to_no_phone_and_comes_from_none() {
 }
 
 #[test]
-fn a_session_whose_answer_is_being_checked_goes_to_no_phone_and_comes_from_none() {
+fn a_session_in_verification_cannot_be_handed_over_or_returned() {
     for is_moved in [false, true] {
         let list = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri = format!("http://{}/1", list.local_addr().unwrap());
@@ -255,7 +256,7 @@ fn a_session_whose_answer_is_being_checked_goes_to_no_phone_and_comes_from_none(
 }
 
 #[test]
-fn handover_is_refused_where_it_cannot_be() {
+fn handover_is_rejected_without_its_prerequisites() {
     let refused = |tenant: &mut Tenant, request: &Value| {
         let refused = tenant.post_session(request).expect_status(400).json();
         assert_eq!(refused["error"], "invalid_request");

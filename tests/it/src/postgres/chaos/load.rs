@@ -1,5 +1,5 @@
-//! What clients do meanwhile, and what they know then: sessions that were made, answered and deleted, and
-//! how they are read afterwards.
+//! The load during the chaos, and what its clients know: sessions that were created, answered and
+//! deleted, and how they have to be read afterwards.
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -17,11 +17,11 @@ use crate::http::{Http, Request, Response};
 use crate::server::eventually;
 use crate::tenant::{Created, Tenant, answer_request, form, now_ms, request_for, sample_wallet};
 
-/// How long claims may be read after an acknowledgement, with what a request takes.
+/// How long claims may be read after an acknowledgement, including the duration of a request.
 pub(super) const READABLE_MS: u64 = 31_000;
-/// Claims are there for so long after an answer was sent that was acknowledged, unless the database crashed:
-/// their 30 seconds begin later than that, with the commit. The acknowledgement says less, as a node may stand
-/// still between the two.
+/// How long claims must be readable after an acknowledged answer was sent, unless the database
+/// crashed. Their 30 seconds begin later, with the commit. The time of the acknowledgement says
+/// less, because a node may be suspended between the two.
 const SURELY_READABLE_MS: u64 = 29_000;
 /// Longer than a session's claims are readable.
 const LATELY_MS: u64 = 40_000;
@@ -30,11 +30,11 @@ const LATELY_MS: u64 = 40_000;
 #[derive(Clone, Debug)]
 struct Entry {
     id: String,
-    /// When an answer was sent first.
+    /// When an answer was first sent.
     sent_ms: Option<u64>,
     /// When an answer was acknowledged.
     verified_ms: Option<u64>,
-    /// When an answer was sent the last time, once that is over.
+    /// When the last attempt to send an answer ended.
     tried_ms: Option<u64>,
     deletes: bool,
     deleted: bool,
@@ -43,27 +43,27 @@ struct Entry {
 }
 
 impl Entry {
-    /// Whether something was done with it lately; of the others one of twenty.
+    /// Whether it was used recently; one in twenty of the others counts as well.
     fn is_looked_at(&self, random: &mut Random) -> bool {
         self.tried_ms.is_none_or(|at| now_ms() < at + LATELY_MS) || random.one_in(20)
     }
 }
 
-/// Which sessions are compared with what is known.
+/// Which sessions are compared with the expected state.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Which {
-    /// Those that a fault may have met, and some others: the rounds stay as short as they were.
+    /// Those that a fault may have affected, and some others, so that rounds stay short.
     Lately,
     All,
 }
 
-/// What all clients know.
+/// The knowledge of all clients.
 pub(super) struct Load<'n> {
     pub(super) addresses: Vec<SocketAddr>,
     pub(super) api_key: &'n str,
     wallet: Wallet,
     entries: Mutex<Vec<Entry>>,
-    /// When the database was well again after it had crashed.
+    /// When the database had recovered from its crash.
     pub(super) crashed_ms: AtomicU64,
     pub(super) stops: AtomicBool,
 }
@@ -80,12 +80,12 @@ impl<'n> Load<'n> {
         }
     }
 
-    /// How many sessions were made.
+    /// How many sessions were created.
     pub(super) fn sessions(&self) -> usize {
         self.entries.lock().unwrap().len()
     }
 
-    /// Waits until so many more sessions were acknowledged as verified.
+    /// Waits until this many more sessions were acknowledged as verified.
     #[track_caller]
     pub(super) fn wait_for(&self, more: usize) {
         let verified = || {
@@ -98,14 +98,14 @@ impl<'n> Load<'n> {
         });
     }
 
-    /// Makes sessions and answers them until it is told to stop.
+    /// Creates and answers sessions until told to stop.
     pub(super) fn run(&self, mut random: Random) {
         let mut wallets: Vec<Http> =
             self.addresses.iter().map(|address| Http::new(*address)).collect();
         while !self.stops.load(Ordering::SeqCst) {
             if self.one_session(&mut wallets, &mut random).is_none() {
-                // The node is down, or says 503.
-                // reason: the pace of a client that is refused
+                // The node is down, or answers 503.
+                // reason: the pace of a client that is rejected
                 thread::sleep(Duration::from_millis(20));
             }
         }
@@ -162,14 +162,14 @@ impl<'n> Load<'n> {
         change(&mut self.entries.lock().unwrap()[index]);
     }
 
-    /// The sessions whose answer was acknowledged and that nobody deleted.
+    /// The sessions whose answer was acknowledged and that were not deleted.
     pub(super) fn verified(&self) -> Vec<String> {
         let entries = self.entries.lock().unwrap();
         let kept = entries.iter().filter(|entry| entry.verified_ms.is_some() && !entry.deletes);
         kept.map(|entry| entry.id.clone()).collect()
     }
 
-    /// These sessions are as they were acknowledged, as some node says.
+    /// These sessions are in the acknowledged state, on some node.
     #[track_caller]
     pub(super) fn check(&self, nodes: &Nodes, when: &str, which: Which, random: &mut Random) {
         let known = self.entries.lock().unwrap().clone();
@@ -182,7 +182,7 @@ impl<'n> Load<'n> {
             let reader = random.index(3);
             let asked_ms = now_ms();
             let answer = read(&mut readers[reader], &entry.id, when);
-            // The load goes on: what it has begun meanwhile may be seen already.
+            // The load continues, so a later change may be visible already.
             let later = self.entries.lock().unwrap()[index].clone();
             let Entry { sent_ms, tried_ms, deletes, .. } = later;
             let entry = Entry { sent_ms, tried_ms, deletes, ..entry.clone() };
@@ -212,14 +212,14 @@ impl<'n> Load<'n> {
     }
 }
 
-/// What a node says of a session. All are ready: what says 503 all the same says so for a moment.
+/// A node's answer about a session. All nodes are ready, so a 503 only lasts a moment.
 #[track_caller]
 fn read(tenant: &mut Tenant, id: &str, when: &str) -> Response {
     let request = Request::get(format!("/v1/sessions/{id}")).bearer(&tenant.api_key);
     eventually_some(&format!("{when}: {id} can be read"), || sent(&mut tenant.http, &request))
 }
 
-/// Compares a session with what its tenant knows; gives its outcome if it has one.
+/// Compares a session with its tenant's knowledge. Returns its outcome if it has one.
 #[track_caller]
 fn expect_as_known(
     entry: &Entry,
@@ -269,8 +269,8 @@ fn expect_claims(entry: &Entry, session: &Value, crashed_ms: u64, when: &str) {
     }
 }
 
-/// Claims are shown for 30 s after an acknowledgement. Where it was lost, the answer may have been taken later, by a
-/// node that stood still: then the database has the time.
+/// Claims are shown for 30 s after an acknowledgement. If that was lost, a suspended node may have
+/// accepted the answer later; then the database has the time.
 #[track_caller]
 fn expect_in_time(entry: &Entry, answer: &Response, asked_ms: u64, nodes: &Nodes, when: &str) {
     if answer.status != 200 || answer.json().get("claims").is_none() {
@@ -297,7 +297,8 @@ fn sent(http: &mut Http, request: &Request) -> Option<Response> {
     http.try_send(request).ok().filter(|answer| answer.status != 503)
 }
 
-/// Asks one node after another until one says what became of the answer; whether it was taken.
+/// Tries one node after another until one gives the outcome. Returns whether the answer was
+/// accepted.
 fn one_after_another(
     wallets: &mut [Http],
     created: &Created,
@@ -310,14 +311,14 @@ fn one_after_another(
             Some(200) => return true,
             Some(409) => return false,
             Some(other) => panic!("{}: {other}", created.id),
-            // reason: the pace of a client that is refused
+            // reason: the pace of a client that is rejected
             None => thread::sleep(Duration::from_millis(50)),
         }
     }
     false
 }
 
-/// Asks all nodes at once: at most one takes it.
+/// Posts to all nodes concurrently: at most one accepts the answer.
 fn at_once(wallets: &mut [Http], created: &Created, body: &Body) -> bool {
     let request = answer_request(&created.id, body);
     let answers: Vec<Option<u16>> = thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The log of the issuers: how far an offer is and which rule was broken, and no secret.
+//! The log of the issuers: the progress of an offer and the broken rule, and no secret.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn with_log() -> (Sandbox, BufReader<std::process::ChildStderr>) {
 }
 
 #[test]
-fn the_log_says_how_far_an_offer_is_and_which_rule_was_broken_and_has_no_secret() {
+fn the_log_has_offer_progress_and_broken_rules_without_secrets() {
     let (sandbox, mut log) = with_log();
     let phone = Phone::scan(&sandbox, &["pid", "--tx-code"]);
     let token = json_of(phone.redeem(&[]), 200)["access_token"].as_str().unwrap().to_owned();
@@ -28,7 +28,7 @@ fn the_log_says_how_far_an_offer_is_and_which_rule_was_broken_and_has_no_secret(
     let proof = WalletJwt::proof(&phone.key, &phone.issuer, &nonce, now_ms()).sign(&phone.key);
     let issued = phone.post("credential", &token, None, &phone.request_with(&proof));
     let issued = json_of(issued, 200);
-    // Lines are written by a thread of their own, after the answer perhaps.
+    // Another thread writes the lines, perhaps after the answer.
     let mut text = String::new();
     while !text.contains("offer: issued") {
         assert!(log.read_line(&mut text).unwrap() > 0, "the log ended: {text}");

@@ -1,8 +1,9 @@
-//! A sandbox behind a tunnel: the issuer and the gateway are reachable through it, and nothing else is.
+//! A sandbox behind a tunnel: only the issuer and the gateway can be reached through it.
 
 use super::*;
 
-/// A sandbox behind a tunnel. Its name does not resolve here: the wallet speaks to the listener behind it.
+/// A sandbox behind a tunnel. Its name does not resolve here, so the wallet connects to the
+/// listener behind it.
 fn behind_a_tunnel() -> Sandbox {
     Sandbox::with(&["--base-url", "https://abc.tunnel.example", "--listen", "127.0.0.1:0"])
 }
@@ -12,10 +13,10 @@ fn behind_a_tunnel_everything_that_a_phone_receives_has_the_public_address() {
     let sandbox = behind_a_tunnel();
     let phone = Phone::scan(&sandbox, &["pid"]);
     assert_eq!(phone.issuer, "https://abc.tunnel.example/vci");
-    assert!(phone.tx_code.is_some(), "a code is demanded where the world reaches the issuer");
+    assert!(phone.tx_code.is_some(), "a public issuer requires a tx_code");
     let metadata = phone.metadata().to_string();
     assert!(!metadata.contains("127.0.0.1") && !metadata.contains("http://"), "{metadata}");
-    // A proof is for the public address, not for the listener behind the tunnel.
+    // A proof must be for the public address, not for the listener behind the tunnel.
     let own = SigningKey::generate(Curve::P256).unwrap();
     let listener = format!("http://{}/vci/token", sandbox.gateway());
     let at = |url: &str, jti: &str| WalletJwt::dpop(&own, url, jti, None, now_ms()).sign(&own);
@@ -92,7 +93,7 @@ fn an_outsider_on_the_tunnel_reaches_issuer_and_gateway_and_nothing_else() {
     let metadata = "/.well-known/openid-credential-issuer/vci-attested";
     assert_eq!(ask(at, "GET", metadata, &[], "").status, 200);
     assert!(offers(&sandbox).is_empty(), "nothing was offered");
-    // On this machine alone the operator's routes are there.
+    // Without a tunnel, on this machine alone, the operator's routes are there.
     let local = Sandbox::start();
     assert_eq!(ask(local.gateway(), "GET", "/metrics", &[], "").status, 401);
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A case whose entry demands these extended key usages of its issuers.
+/// A case whose entry requires these extended key usages of its issuers.
 fn demanding(ekus: &[&str]) -> Certified {
     let mut certified = Certified::new();
     certified.case.trust.sd_jwt_ekus = ekus.iter().map(|eku| Oid::parse(eku).unwrap()).collect();
@@ -48,7 +48,7 @@ fn a_certificate_has_one_of_the_extended_key_usages_that_the_entry_demands() {
 }
 
 #[test]
-fn a_pinned_signer_is_for_credentials_as_any_other() {
+fn a_pinned_signer_needs_the_same_key_usages() {
     for (demanded, usages, taken) in [
         (&[][..], &[SERVER_AUTH][..], false),
         (&[], &["1.2.3.4"], true),

@@ -1,4 +1,4 @@
-//! Disclosures: which are presented, and what they contain (RFC 9901 4.2, 7.1).
+//! Disclosures: which are presented, and their content (RFC 9901 4.2, 7.1).
 
 use idgate_testkit::codec::{base64url, from_base64url};
 use idgate_testkit::disclosure::Disclosure;
@@ -26,12 +26,12 @@ fn presented() -> Vec<Row> {
                 });
             });
         }),
-        unsigned("a disclosure that nobody attested", |s| {
+        unsigned("a disclosure that the issuer did not sign", |s| {
             disclosures(s, |shown| {
                 shown.disclosures.push(base64url(br#"["c2FsdA","admin",true]"#))
             });
         }),
-        unsigned("an array element that nobody attested", |s| {
+        unsigned("an array element that the issuer did not sign", |s| {
             disclosures(s, |shown| shown.disclosures.push(base64url(br#"["c2FsdA","IT"]"#)));
         }),
         unsigned("a part without the disclosure around it", |s| {
@@ -59,7 +59,7 @@ fn presented() -> Vec<Row> {
     ]
 }
 
-/// Disclosures that the issuer signed: only their form can be refused.
+/// Disclosures that the issuer signed: only their form can be rejected.
 fn attested() -> Vec<Row> {
     let malformed = |title, change| Row::refused(title, "malformed_presentation", change);
     vec![
@@ -90,7 +90,7 @@ fn attested() -> Vec<Row> {
         malformed("the claim name _sd", |s| given_name(s, r#"["c2FsdA","_sd","Erika"]"#)),
         malformed("the claim name _sd_alg", |s| given_name(s, r#"["c2FsdA","_sd_alg","Erika"]"#)),
         malformed("the claim name ...", |s| given_name(s, r#"["c2FsdA","...","Erika"]"#)),
-        malformed("a claim name that stands in the payload", |s| {
+        malformed("a claim name that is also in the payload", |s| {
             given_name(s, r#"["c2FsdA","age_equal_or_over",{}]"#);
         }),
         malformed("two disclosures of one claim name", |s| {
@@ -123,7 +123,7 @@ fn attested() -> Vec<Row> {
     ]
 }
 
-/// Claims that must stand in the payload itself (draft-ietf-oauth-sd-jwt-vc 2.2.2.3).
+/// Claims that must be in the payload itself (draft-ietf-oauth-sd-jwt-vc 2.2.2.3).
 fn protected_claims() -> Vec<Row> {
     let malformed = |title, change| Row::refused(title, "malformed_presentation", change);
     vec![
@@ -204,7 +204,7 @@ fn given_name(scenario: &mut Scenario, json_text: &str) {
     scenario.given_name = Some(json_text.into());
 }
 
-/// The issuer signs this disclosure besides the others.
+/// The issuer signs this additional disclosure.
 fn add(scenario: &mut Scenario, json_text: &str) {
     scenario.added = Some(json_text.into());
 }

@@ -1,4 +1,4 @@
-//! What the issuer attests: `iss`, `vct`, times, `aud`, `status`, and what the session asked
+//! The issuer's claims: `iss`, `vct`, times, `aud`, `status`, and the requested claims
 //! (draft-ietf-oauth-sd-jwt-vc 2.2.2).
 
 use idgate_testkit::samples::{ISSUER, VCT};

@@ -167,7 +167,7 @@ fn kid() -> Vec<Row> {
                 s.attest(|c| c.header("kid", "second"));
             },
         ),
-        Row::verified("kid that nobody knows, and two keys trusted", |s| {
+        Row::verified("unknown kid, and two keys trusted", |s| {
             let second = signatures::stranger(&s.issuer_key).with_kid("second");
             s.trust.keys.insert(0, second.public_jwk());
             s.attest(|c| c.header("kid", "unheard of"));

@@ -1,4 +1,4 @@
-//! The holder's proof: key binding JWT and `cnf` (RFC 9901 4.3, 7.3).
+//! Key binding: the key binding JWT and `cnf` (RFC 9901 4.3, 7.3).
 
 use idgate_testkit::codec::{base64url, from_base64url};
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -226,7 +226,7 @@ fn cnf() -> Vec<Row> {
     ]
 }
 
-/// What a key is in `cnf`, member by member.
+/// The key in `cnf`, member by member.
 fn cnf_jwk() -> Vec<Row> {
     let invalid = |title, change| Row::refused(title, "holder_binding_invalid", change);
     vec![
@@ -275,7 +275,7 @@ fn coordinate(scenario: &mut Scenario, change: fn(&mut Vec<u8>)) {
     holder_jwk(scenario, "x", base64url(&x).into());
 }
 
-/// Changes the proof before it is signed.
+/// Changes the key binding JWT before it is signed.
 fn kb(scenario: &mut Scenario, change: fn(&mut KbJwt)) {
     scenario.hooks.kb_jwt = change;
 }

@@ -8,17 +8,17 @@ pub(super) fn other_alg(key: &SigningKey) -> &'static str {
     if key.alg() == "ES384" { "ES256" } else { "ES384" }
 }
 
-/// Another one that does not fit the key.
+/// Another algorithm that does not fit the key.
 pub(super) fn third_alg(key: &SigningKey) -> &'static str {
     if key.alg() == "ES512" { "ES256" } else { "ES512" }
 }
 
-/// A key of the same curve that nobody trusts.
+/// An untrusted key on the same curve.
 pub(super) fn stranger(key: &SigningKey) -> SigningKey {
     SigningKey::from_seed(key.curve(), "stranger")
 }
 
-/// One bit differs.
+/// Flips one bit.
 pub(super) fn flip(jwt: &mut String) {
     change(jwt, |mut signature| {
         signature.iter_mut().take(1).for_each(|byte| *byte ^= 1);
@@ -40,17 +40,17 @@ pub(super) fn zero_r(jwt: &mut String) {
     });
 }
 
-/// A byte follows.
+/// Appends a byte.
 pub(super) fn extend(jwt: &mut String) {
     change(jwt, |signature| [signature, vec![0]].concat());
 }
 
-/// As long as DER would be, and none.
+/// As long as DER, but not DER.
 pub(super) fn lengthen(jwt: &mut String) {
     change(jwt, |signature| vec![0x30; signature.len() + 8]);
 }
 
-/// The last byte is missing.
+/// Removes the last byte.
 pub(super) fn truncate(jwt: &mut String) {
     change(jwt, |mut signature| {
         signature.pop();
@@ -58,7 +58,7 @@ pub(super) fn truncate(jwt: &mut String) {
     });
 }
 
-/// The same r and s as an ASN.1 SEQUENCE, as X.509 has them.
+/// The same r and s as an ASN.1 SEQUENCE, as in X.509.
 pub(super) fn to_der(jwt: &mut String) {
     change(jwt, |signature| {
         let (r, s) = signature.split_at(signature.len() / 2);

@@ -69,7 +69,7 @@ fn markers() -> Vec<Row> {
         malformed("_sd null", |s| insert(s, "inner", json!({ "_sd": null }))),
         malformed("... at the root", |s| insert(s, "...", json!("x"))),
         malformed("... as a member's value", |s| insert(s, "inner", json!({ "...": "x" }))),
-        malformed("... beside another member", |s| {
+        malformed("... before another member", |s| {
             insert(s, "list", json!([{ "...": "x", "a": 1 }]))
         }),
         malformed("... after another member", |s| {

@@ -1,4 +1,4 @@
-//! How presentations are mapped onto the request (Presentation Exchange 2 6, decisions 6).
+//! The mapping of presentations to the request (Presentation Exchange 2 6, decisions 6).
 
 use idgate_testkit::wallet::Answer;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(super) fn rows() -> Vec<Row> {
             });
         }),
         mismatch("descriptor_map empty", |s| answer(s, |answer| edit_map(answer, Vec::clear))),
-        mismatch("an unknown descriptor besides", |s| {
+        mismatch("an additional unknown descriptor", |s| {
             answer(s, |answer| {
                 edit_map(answer, |map| {
                     map.push(json!({ "id": "other", "format": "vc+sd-jwt", "path": "$" }));

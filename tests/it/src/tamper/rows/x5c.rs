@@ -1,4 +1,4 @@
-//! The issuer's key from `x5c` (HAIP 6.1.1): certificates, and what the operator trusts them by.
+//! The issuer's key from `x5c` (HAIP 6.1.1): certificates, and the operator's trust in them.
 
 use idgate_testkit::codec::base64url;
 use idgate_testkit::jws;
@@ -88,7 +88,7 @@ fn certificates() -> Vec<Row> {
                 certified(s, |own| own.set("1.2.3.4.5", true, vec![5, 0]));
             },
         ),
-        Row::refused("bytes in x5c that are no certificate", "chain_invalid", |s| {
+        Row::refused("bytes in x5c that are not a certificate", "chain_invalid", |s| {
             certified(s, |signer| signer);
             s.attest(|c| c.x5c(&[b"no certificate"]));
         }),
@@ -124,14 +124,14 @@ fn headers() -> Vec<Row> {
     ]
 }
 
-/// Which way is gone, and that there is no other.
+/// Which way is used, and that no other is tried.
 fn ways() -> Vec<Row> {
     vec![
         Row::refused("certificate's key did not sign", "issuer_signature_invalid", |s| {
             certified(s, |signer| signer);
             s.issuer_key = signatures::stranger(&s.issuer_key);
         }),
-        Row::refused("the key in jwk beside x5c signed", "issuer_signature_invalid", |s| {
+        Row::refused("signed by the key in jwk, next to x5c", "issuer_signature_invalid", |s| {
             certified(s, |signer| signer);
             s.issuer_key = signatures::stranger(&s.issuer_key);
             let jwk = s.issuer_key.public_jwk();
@@ -147,7 +147,7 @@ fn ways() -> Vec<Row> {
             certified(s, |signer| signer);
             s.credential = good;
         }),
-        Row::refused("trusted key beside certificates of another root", "chain_invalid", |s| {
+        Row::refused("a trusted key with certificates of another root", "chain_invalid", |s| {
             let keys = s.trust.keys.clone();
             certified(s, |signer| signer);
             s.trust.keys = keys;
@@ -166,7 +166,7 @@ fn ways() -> Vec<Row> {
     ]
 }
 
-/// The issuer's key has a certificate below a root that is trusted, and is not trusted itself.
+/// The issuer's key has a certificate below a trusted root, and is not trusted itself.
 fn certified(
     s: &mut Scenario,
     change: impl FnOnce(CertificateBuilder) -> CertificateBuilder,

@@ -1,4 +1,4 @@
-//! Groups, failures and the end of the writing thread.
+//! Groups, failures and the shutdown of the writing thread.
 
 use std::sync::mpsc;
 
@@ -28,7 +28,7 @@ fn writer(dir: &tempfile::TempDir) -> Writer {
     Writer::start(main, claims, first, &env, Arc::new(Disk::of(dir.path()))).unwrap()
 }
 
-/// Keeps the thread busy until the sender is dropped, so that what follows is one group.
+/// Blocks the thread until the sender is dropped, so that the following jobs form one group.
 fn hold(writer: &Writer) -> mpsc::Sender<()> {
     let (release, held) = mpsc::channel::<()>();
     let (begun, began) = mpsc::channel();
@@ -62,7 +62,7 @@ fn version(dir: &tempfile::TempDir) -> i64 {
 }
 
 #[tokio::test]
-async fn what_is_queued_is_committed_in_groups_of_64() {
+async fn queued_jobs_are_committed_in_groups_of_64() {
     let dir = tempfile::tempdir().unwrap();
     let writer = writer(&dir);
     let release = hold(&writer);
@@ -76,7 +76,7 @@ async fn what_is_queued_is_committed_in_groups_of_64() {
 }
 
 #[tokio::test]
-async fn a_job_that_panics_fails_alone_and_the_thread_goes_on() {
+async fn a_panicking_job_fails_alone_and_the_thread_continues() {
     let dir = tempfile::tempdir().unwrap();
     let writer = writer(&dir);
     let before = version(&dir);
@@ -96,7 +96,7 @@ async fn a_job_that_panics_fails_alone_and_the_thread_goes_on() {
 }
 
 #[tokio::test]
-async fn a_failing_job_leaves_nothing_and_spares_its_group() {
+async fn a_failing_job_is_undone_and_does_not_affect_its_group() {
     let dir = tempfile::tempdir().unwrap();
     let writer = writer(&dir);
     let release = hold(&writer);
@@ -114,7 +114,7 @@ async fn a_failing_job_leaves_nothing_and_spares_its_group() {
 }
 
 #[tokio::test]
-async fn what_ran_beside_a_failing_job_is_stored_and_counted_once() {
+async fn jobs_next_to_a_failing_job_are_stored_and_counted_once() {
     let dir = tempfile::tempdir().unwrap();
     let writer = writer(&dir);
     let release = hold(&writer);
@@ -141,7 +141,7 @@ async fn what_ran_beside_a_failing_job_is_stored_and_counted_once() {
 }
 
 #[tokio::test]
-async fn an_altered_total_stops_what_is_audited_and_nothing_else() {
+async fn an_altered_total_stops_only_audited_changes() {
     let dir = tempfile::tempdir().unwrap();
     let writer = writer(&dir);
     let alter = "INSERT OR REPLACE INTO audit_total VALUES (1, 7, zeroblob(32))";
@@ -182,7 +182,7 @@ async fn when_the_main_commit_fails_every_job_fails_and_no_result_stays() {
 }
 
 #[tokio::test]
-async fn when_the_results_cannot_be_committed_nothing_else_is() {
+async fn if_the_results_cannot_be_committed_nothing_is() {
     let dir = tempfile::tempdir().unwrap();
     let writer = writer(&dir);
     let release = hold(&writer);
@@ -205,7 +205,7 @@ async fn a_client_fills_its_own_share_of_the_queue_and_no_other() {
     let release = hold(&writer);
     let of = |client: usize| LaneKey::of(client);
     let mut answers: Vec<_> = (0..QUEUE.per_lane).map(|_| writer.submit_for(of(1), bump)).collect();
-    // Its own share is full; another client's and the gateway's are not.
+    // Its own share is full, unlike those of another client and of the gateway.
     assert!(matches!(writer.submit_for(of(1), bump).await, Err(StoreError::Busy)));
     for n in QUEUE.per_lane..QUEUE.in_all {
         answers.push(writer.submit_for(of(2 + n % 10), bump));
@@ -224,7 +224,7 @@ fn writing(dir: &tempfile::TempDir, main: Connection) -> Writing {
     Writing::new(main, claims, first, env, Arc::new(Disk::of(dir.path())))
 }
 
-/// What becomes of a group of one, for whoever waits and for those behind it.
+/// The outcome of a group of one job, for its caller and for the jobs behind it.
 fn run_one(writing: &mut Writing) -> (Result<(), StoreError>, Result<(), StoreError>) {
     let (reply, mut answer) = oneshot::channel();
     let behind = writing.run_group(vec![Box::new(Task::new(bump, false, reply))]);
@@ -232,7 +232,7 @@ fn run_one(writing: &mut Writing) -> (Result<(), StoreError>, Result<(), StoreEr
 }
 
 #[test]
-fn what_an_earlier_group_left_open_is_rolled_back_before_the_next_begins() {
+fn a_transaction_left_open_is_rolled_back_before_the_next_group() {
     let dir = tempfile::tempdir().unwrap();
     let mut writing = writing(&dir, schema::open_main(dir.path(), &key()).unwrap());
     writing.main.execute_batch("BEGIN; UPDATE trust_version SET version = 99").unwrap();
@@ -244,7 +244,7 @@ fn what_an_earlier_group_left_open_is_rolled_back_before_the_next_begins() {
 }
 
 #[test]
-fn who_waits_behind_a_group_is_told_of_a_locked_database_and_of_no_other_fault() {
+fn only_a_locked_database_fails_the_jobs_behind_a_group() {
     let dir = tempfile::tempdir().unwrap();
     let mut held = writing(&dir, schema::open_main(dir.path(), &key()).unwrap());
     held.main.busy_timeout(Duration::ZERO).unwrap();
@@ -261,7 +261,7 @@ fn who_waits_behind_a_group_is_told_of_a_locked_database_and_of_no_other_fault()
 }
 
 #[test]
-fn what_was_queued_is_written_before_the_writer_is_gone() {
+fn queued_jobs_are_written_before_the_writer_ends() {
     let dir = tempfile::tempdir().unwrap();
     let writer = writer(&dir);
     for _ in 0..10 {

@@ -1,4 +1,4 @@
-//! A wallet's whole answer, as the response endpoint takes it.
+//! A wallet's whole answer, as the response endpoint receives it.
 
 use idgate_core::Answer;
 use idgate_core::crypto::counting::PROVIDER;
@@ -37,7 +37,7 @@ fn repeated(head: &'static str, part: &'static str) -> Generator {
     Box::new(move |size| format!("{head}{}", part.repeat(size / part.len())).into_bytes())
 }
 
-/// A form with `what` as this parameter of an answer that is good in all else.
+/// A form with `what` as this parameter of an otherwise good answer.
 fn form_with(parameter: &'static str, size: usize, what: &[u8]) -> Vec<u8> {
     let mut parameters = good(0).1.parameters();
     let what = String::from_utf8(what[..what.len().min(size)].to_vec()).unwrap_or_default();
@@ -69,7 +69,7 @@ pub(super) fn json() -> Row {
             body.pop();
             let member = [format!(",\"{parameter}2\":").as_bytes(), &fill(size), b"}"].concat();
             let text = String::from_utf8([body, member].concat()).unwrap();
-            // The other one of that name goes away.
+            // Removes the other parameter of that name.
             let text = text.replace(&format!("\"{parameter}\":"), "\"x\":");
             text.replace(&format!("\"{parameter}2\":"), &format!("\"{parameter}\":")).into_bytes()
         }));
@@ -96,7 +96,7 @@ pub(super) fn json() -> Row {
     row("answer, JSON", "application/json", valid, worst)
 }
 
-/// Encrypted to the session's key, as everybody who has seen the request can.
+/// Encrypted to the session's key, which anyone who has seen the request can do.
 pub(super) fn jwe() -> Row {
     let scalar = recipient().private_jwk()["d"].as_str().and_then(from_base64url).unwrap();
     let key = EcdhPrivateKey::from_scalar(CoreCurve::P256, &scalar).unwrap();

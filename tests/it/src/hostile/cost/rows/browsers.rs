@@ -1,4 +1,4 @@
-//! What a page brings back, as the relay takes it.
+//! A page's answer, as the relay route receives it.
 
 use idgate_testkit::keys::Curve;
 use idgate_testkit::openid4vp::{Answer, Request};
@@ -21,7 +21,7 @@ fn page() -> Page {
     Page::asking(&["picture"], &["portrait"])
 }
 
-/// An answer for a page from there, of about so many bytes once it is encrypted.
+/// An answer for a page on that origin, of about this many bytes when encrypted.
 fn answer(request: &Request, size: usize) -> Answer {
     large_wallet(size / 4 * 3).answer_1_0(request, NOW_MS).unwrap()
 }
@@ -35,7 +35,7 @@ fn enveloped(data: &[u8]) -> Vec<u8> {
     [head.as_bytes(), data, b"}"].concat()
 }
 
-/// As JSON text of a string.
+/// As a JSON string.
 fn quoted(text: &[u8]) -> Vec<u8> {
     Value::from(String::from_utf8_lossy(text)).to_string().into_bytes()
 }

@@ -1,4 +1,4 @@
-//! What everything else is written in.
+//! The basic encodings: JSON, CBOR and the like.
 
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::crypto::{Curve as CoreCurve, EcdhPrivateKey};
@@ -9,7 +9,7 @@ use idgate_testkit::keys::{Curve, SigningKey};
 use crate::hostile::cost::Row;
 use crate::hostile::cost::encoded::{CBOR, JSON, wrapped};
 
-/// Up to here good documents of small values stay below the number that is taken.
+/// Up to this size, good documents of small values stay below the accepted number of values.
 const DOCUMENT: usize = 160 * 1024;
 const BODY: usize = 1024 * 1024;
 
@@ -29,7 +29,7 @@ pub(super) fn json() -> Row {
         read: Box::new(|text| {
             let _ = json::Tape::default().parse(text);
         }),
-        // Small objects, as those of a submission are.
+        // Small objects, like those of a submission.
         valid: Box::new(|size| {
             let entry = r#"{"id":"pid","format":"vc+sd-jwt","path":"$[0]"}"#;
             let entries = vec![entry; size / (entry.len() + 1)];
@@ -46,7 +46,7 @@ pub(super) fn cbor() -> Row {
         read: Box::new(|document| {
             let _ = is_strict_cbor(document);
         }),
-        // What a reader does most for: a map of numbers in no order, as many as are taken.
+        // The most work for a reader: a map of unsorted numbers, as many as accepted.
         valid: Box::new(|size| CBOR.iter().find(|(title, _)| *title == DENSE).unwrap().1(size)),
         worst: wrapped(CBOR, |size, fill| fill(size)),
     }
@@ -103,8 +103,8 @@ pub(super) fn jwk() -> Row {
     };
     Row {
         name: "JWK",
-        // The only stranger's JWK stands in the header of a JWE, which is not longer, and is for an
-        // agreement.
+        // The only JWK from a stranger is in the header of a JWE. It is limited by the header's
+        // length, and is for key agreement.
         full: MAX_JWE_HEADER_CHARS,
         read: Box::new(move |text| {
             if let Ok(jwk) = Jwk::parse(text) {

@@ -1,5 +1,5 @@
-//! What a tenant sends to make a session, with the fields of the newer profiles. Tenants are no
-//! strangers, but many of them share a gateway.
+//! A tenant's creation request with the fields of the newer profiles. Tenants are authenticated,
+//! but many of them share a gateway.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::limits::MAX_CREATE_BYTES;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::hostile::cost::encoded::{JSON, wrapped};
 use crate::hostile::cost::{Generator, Row};
 
-/// Leaves room for what stands around a filling.
+/// Leaves room for the envelope.
 const FULL: usize = MAX_CREATE_BYTES - 1024;
 
 fn trust() -> TrustSnapshot {
@@ -31,7 +31,7 @@ fn pid(more: &Value) -> Value {
     pid
 }
 
-/// A body with this member beside one credential.
+/// A body with this member and one credential.
 fn with(name: &str, value: &Value) -> Vec<u8> {
     json!({"credentials": [pid(&json!({}))], name: value}).to_string().into_bytes()
 }

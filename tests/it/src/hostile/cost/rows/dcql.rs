@@ -1,4 +1,4 @@
-//! A wallet's answer to a DCQL query, and what the holder of a good credential can make of it.
+//! A wallet's answer to a DCQL query, including what the holder of a good credential can do to it.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::tamper::Counted;
 /// A presentation has 512 KiB at most.
 const FULL: usize = 480 * 1024;
 
-/// A session that asks for a picture, for what stands in a list, and for agreement to a payment.
+/// A session that asks for a picture, for elements of a list, and for agreement to a payment.
 #[derive(Clone)]
 struct Desk {
     verifier: Verifier,
@@ -100,7 +100,7 @@ impl Desk {
         base64url(&idgate_testkit::codec::HashAlg::Sha256.hash(text.as_bytes()))
     }
 
-    /// A good answer of about so many bytes.
+    /// A good answer of about this many bytes.
     fn good(&self, size: usize) -> Vec<u8> {
         let portrait = base64url(&vec![7; size.saturating_sub(3000) / 16 * 9]);
         let listed = Claim::array().sd_element(json!({"kind": "a"}));
@@ -140,7 +140,7 @@ pub(super) fn answer() -> Row {
         ),
         ("many presentations", with(|_, size| json!({"pid": vec!["a"; size / 4]}))),
         (
-            "many things that are no presentations",
+            "many values that are not presentations",
             with(|_, size| json!({"pid": vec![Value::Null; size / 5]})),
         ),
         (

@@ -1,4 +1,4 @@
-//! Answers of ISO/IEC TS 18013-7 Annex C, as the relay takes them.
+//! Answers of ISO/IEC TS 18013-7 Annex C, as the relay route receives them.
 
 use idgate_testkit::iso_mdoc::IsoMdocAnswer;
 use idgate_testkit::mdoc::Cbor;
@@ -9,14 +9,14 @@ use crate::hostile::cost::encoded::{CBOR, wrapped};
 use crate::hostile::cost::{Generator, Row};
 use crate::hostile::iso_mdoc::{enveloped, passed_on, sealed};
 
-/// A DeviceResponse has 512 KiB at most, which base64url makes a third longer.
+/// A DeviceResponse has 512 KiB at most, and base64url makes it a third longer.
 const FULL: usize = 640 * 1024;
 
 const ELSEWHERE: &str = "https://shop.example.evil.example";
 
-/// For a page from there, of about so many bytes once it is encrypted.
+/// An answer for a page on that origin, of about this many bytes when encrypted.
 fn answer(page: &Page, origin: &str, size: usize) -> IsoMdocAnswer {
-    // Half of what such a wallet presents is its mdoc, as text.
+    // Half of this wallet's presentations is its mdoc, as text.
     large_wallet(size * 2).answer_iso_mdoc(&passed_on(page, origin)).unwrap()
 }
 
@@ -24,7 +24,7 @@ fn relayed(answer: &IsoMdocAnswer) -> Vec<u8> {
     answer.credential().to_string().into_bytes()
 }
 
-/// What is encrypted, and for whom: an answer does not say for which of five pages it is.
+/// The encrypted content and its recipient: an answer does not say for which of five pages it is.
 pub(super) fn answers() -> Row {
     let page = || Page::asking(&[], &["portrait"]);
     let from = |origin: &'static str| -> Generator {

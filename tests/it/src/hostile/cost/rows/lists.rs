@@ -67,7 +67,7 @@ pub(super) fn master_list() -> Row {
     }
 }
 
-/// The file with the elements of one of its sets again and again, the lengths around it mended.
+/// Repeats the elements of one of the file's sets and corrects the lengths around it.
 fn repeat_part(file: &[u8], part: fn(&[u8]) -> Option<(usize, usize)>, size: usize) -> Vec<u8> {
     let (start, end) = part(file).unwrap();
     let content = content_of(&file[start..end]);

@@ -1,4 +1,4 @@
-//! mdocs: as a stranger makes them, and as the holder of a good one does.
+//! mdocs made by a stranger, and by the holder of a good one.
 
 use idgate_testkit::mdoc::Cbor;
 
@@ -6,7 +6,7 @@ use crate::hostile::cost::encoded::{CBOR, wrapped};
 use crate::hostile::cost::{Generator, Row};
 use crate::hostile::mdoc::Sample;
 
-/// A presentation has 512 KiB at most; a good one of about that size shall stay below.
+/// A presentation has 512 KiB at most. A good one of about that size must stay below.
 const FULL: usize = 480 * 1024;
 
 fn row(name: &'static str, worst: Vec<(&'static str, Generator)>) -> Row {
@@ -20,7 +20,7 @@ fn row(name: &'static str, worst: Vec<(&'static str, Generator)>) -> Row {
     }
 }
 
-/// Everything is a stranger's.
+/// Everything is made by a stranger.
 pub(super) fn device_response() -> Row {
     let mut worst = wrapped(CBOR, |size, fill| fill(size));
     let inside: [fn(&mut Cbor, Cbor); 4] = [
@@ -74,7 +74,7 @@ pub(super) fn mobile_security_object() -> Row {
     row("MSO", worst)
 }
 
-/// A good credential, shown by a holder who means harm.
+/// A good credential, presented by a hostile holder.
 pub(super) fn document() -> Row {
     let named = |count: usize, value: &Cbor| {
         Cbor::Map(

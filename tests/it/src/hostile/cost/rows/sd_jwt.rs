@@ -1,4 +1,4 @@
-//! SD-JWTs: as a stranger makes them, and as the holder of a good one does.
+//! SD-JWTs made by a stranger, and by the holder of a good one.
 
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::shell::{ExpectedSdJwtVc, Jwk, TrustEntry, TrustedKey, verify_sd_jwt_vc};
@@ -15,7 +15,7 @@ use crate::hostile::NOW_MS;
 use crate::hostile::cost::encoded::{JSON, wrapped};
 use crate::hostile::cost::{Generator, Row};
 
-/// A presentation has 512 KiB at most; a good one of about that size shall stay below.
+/// A presentation has 512 KiB at most. A good one of about that size must stay below.
 const FULL: usize = 480 * 1024;
 pub(super) const CLIENT_ID: &str = "redirect_uri:https://gateway.example/r";
 pub(super) const NONCE: &str = "n-0S6_WzA2Mj";
@@ -41,14 +41,14 @@ fn row(name: &'static str, worst: Vec<(&'static str, Generator)>) -> Row {
     }
 }
 
-/// With a portrait that gives its presentation about so many bytes.
+/// A credential with a portrait that gives its presentation about this many bytes.
 fn credential(size: usize) -> Issued {
     let portrait = base64url(&vec![7; size.saturating_sub(3000) / 16 * 9]);
     let identity = samples::identity(&samples::holder_key(Curve::P256), NOW_MS);
     identity.sd("picture", portrait).issue(&samples::issuer_key(Curve::P256))
 }
 
-/// The whole of it, with a proof that may be changed before it is signed.
+/// All disclosures, with a key binding JWT that may be changed before it is signed.
 pub(super) fn shown(credential: &Issued, change: impl FnOnce(&mut KbJwt)) -> String {
     let request = AuthorizationRequest {
         client_id: CLIENT_ID.into(),
@@ -65,12 +65,12 @@ pub(super) fn shown(credential: &Issued, change: impl FnOnce(&mut KbJwt)) -> Str
     present(&presentation, Some(&proof.sign()))
 }
 
-/// `size` bytes of base64url are three quarters as many bytes.
+/// `size` bytes of base64url encode three quarters as many bytes.
 fn encoded(size: usize, fill: fn(usize) -> Vec<u8>) -> String {
     base64url(&fill(size / 4 * 3))
 }
 
-/// Everything is a stranger's.
+/// Everything is made by a stranger.
 pub(super) fn presentation() -> Row {
     let header = || base64url(br#"{"alg":"ES256","typ":"dc+sd-jwt"}"#);
     let signature = || "A".repeat(86);
@@ -106,7 +106,7 @@ pub(super) fn presentation() -> Row {
     row("SD-JWT", worst)
 }
 
-/// A good credential, shown by a holder who means harm.
+/// A good credential, presented by a hostile holder.
 pub(super) fn key_binding() -> Row {
     let mut worst = wrapped(JSON, |size, fill| {
         let text = String::from_utf8(fill(size / 4 * 3)).unwrap();
@@ -117,7 +117,7 @@ pub(super) fn key_binding() -> Row {
         shown(&credential(0), |proof| proof.header_text = Some(text)).into_bytes()
     }));
     worst.push((
-        "3900 disclosures of nobody's",
+        "3900 disclosures that the issuer did not sign",
         Box::new(|size| {
             let good = shown(&credential(0), |_| {});
             let salt = "s".repeat((size / 3900 * 3 / 4).saturating_sub(16));

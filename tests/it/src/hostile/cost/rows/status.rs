@@ -68,11 +68,11 @@ fn authority() -> (Identity, Identity) {
     (root, signer)
 }
 
-/// One that deflates to about so many bytes: noise, which no compressor shortens, with a good first
-/// entry.
+/// A list that deflates to about this many bytes: noise, which does not compress, after a good
+/// first entry.
 fn list(bytes: usize) -> StatusList {
     let mut list = StatusList::new(8, bytes.max(16));
-    // Xorshift (Marsaglia 2003): a multiplication alone repeats its bytes, and deflates well.
+    // Xorshift (Marsaglia 2003). A multiplication alone repeats its bytes and compresses well.
     let noise = |state: &u32| {
         let state = state ^ (state << 13);
         let state = state ^ (state >> 17);
@@ -117,7 +117,7 @@ pub(super) fn cwt() -> Row {
     row("status CWT", CredentialFormat::Mdoc, valid, worst)
 }
 
-/// Identifiers come in no order, so that whether one is there twice is found by sorting.
+/// Identifiers come unsorted, so duplicates are found by sorting.
 pub(super) fn identifiers() -> Row {
     let valid: Generator = Box::new(|size| {
         let (_, signer) = authority();
@@ -133,7 +133,7 @@ pub(super) fn identifiers() -> Row {
     row_by("identifier CWT", good, valid, broken_cwts("application/identifierlist+cwt"))
 }
 
-/// Tokens of this type with one part that costs much, and a signature that is not good.
+/// Tokens of this type with one expensive part and a bad signature.
 fn broken_cwts(typ: &'static str) -> Vec<(&'static str, Generator)> {
     // From the outside in: unprotected header, protected header, payload, signature.
     let message = |protected: Cbor, unprotected: Cbor, payload: Cbor, signature: Cbor| {

@@ -15,7 +15,7 @@ use crate::hostile::NOW_MS;
 use crate::hostile::cost::{Generator, Row};
 use crate::hostile::mdoc::Sample;
 
-/// What a stranger puts into a certificate, in about so many bytes, by name.
+/// A name, and a function that adds about this many hostile bytes to a certificate.
 pub(super) type Stuffing = (&'static str, fn(CertificateBuilder, usize) -> CertificateBuilder);
 
 pub(super) const STUFFINGS: &[Stuffing] = &[
@@ -106,7 +106,8 @@ fn rsa_key(modulus: &[u8]) -> Vec<u8> {
     sequence(&[&algorithm, &bit_string(&key)])
 }
 
-/// A certificate that names the root as its issuer, stuffed, and signed by nobody who matters.
+/// A certificate with hostile contents that names the root as its issuer, without the root's
+/// signature.
 pub(super) fn stuffed(stuffing: &Stuffing, size: usize) -> Vec<u8> {
     let signer = Identity::iaca(Curve::P256, NOW_MS).document_signer(Curve::P256, NOW_MS);
     let stranger = SigningKey::from_seed(Curve::P256, "stranger");
@@ -166,7 +167,7 @@ pub(super) fn x5chain() -> Row {
     }
 }
 
-/// A signer, and nine that say to have issued it.
+/// A signer, and nine certificates that claim to be its issuer.
 fn ten_issuers(size: usize) -> Vec<Vec<u8>> {
     let (root, stranger) = (root(), SigningKey::from_seed(Curve::P256, "stranger"));
     let padding = tlv(4, &[&vec![0; (size / 10).saturating_sub(700).min(15_000)]]);
@@ -204,7 +205,7 @@ pub(super) fn crl() -> Row {
         valid: Box::new(move |size| entries(size, 37, Vec::new()).sign(&own())),
         worst: vec![
             (
-                "entries that nobody signed",
+                "entries signed by a stranger",
                 Box::new(move |size| entries(size, 37, Vec::new()).sign(&stranger())),
             ),
             (

@@ -1,4 +1,4 @@
-//! The certificates of an SD-JWT's header, as a stranger makes them.
+//! The certificates in an SD-JWT's header, made by a stranger.
 
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::shell::{ExpectedSdJwtVc, RootOrigin, TrustAnchor, TrustEntry, verify_sd_jwt_vc};
@@ -29,12 +29,12 @@ fn issuer_key() -> SigningKey {
     samples::issuer_key(Curve::P256)
 }
 
-/// What of so many bytes of text is left for certificates.
+/// How many bytes of certificates fit into this many bytes of text.
 const fn certificates_in(size: usize) -> usize {
     size / 16 * 9
 }
 
-/// A good credential of about so many bytes: a portrait makes up for the certificates.
+/// A good credential of about this many bytes: a portrait takes the place of the certificates.
 fn good(size: usize) -> String {
     let signer = root().issuer_of_sd_jwts(&issuer_key(), NOW_MS);
     let portrait = base64url(&vec![7; size.saturating_sub(3500) / 16 * 9]);
@@ -43,14 +43,14 @@ fn good(size: usize) -> String {
     shown(&credential.issue(&issuer_key()), |_| {})
 }
 
-/// Signed by nobody, with these certificates.
+/// An unsigned credential with these certificates.
 fn with_chain(chain: &[Vec<u8>]) -> Vec<u8> {
     let header = json!({ "alg": "ES256", "typ": "dc+sd-jwt", "x5c": jws::x5c(chain) });
     let header = base64url(header.to_string().as_bytes());
     format!("{header}.e30.{}~e30.e30.AA", "A".repeat(86)).into_bytes()
 }
 
-/// A signer, and nine CAs of the name that issued it, which may be the root's own.
+/// A signer, and nine CAs with the name of its issuer, which may be the root's own name.
 fn ten_issuers(size: usize, name: Name) -> Vec<Vec<u8>> {
     let (root, stranger) = (root(), SigningKey::from_seed(Curve::P256, "stranger"));
     let padding = tlv(4, &[&vec![0; (size / 10).saturating_sub(700).min(15_000)]]);
