@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_16384_keys_are_remembered_and_what_is_forgotten_is_stored() {
+    fn at_most_16384_key_uses_are_remembered_and_evicted_ones_are_stored() {
         let uses = KeyUses::default();
         for n in 0..REMEMBERED {
             let key = format!("key_{n}");

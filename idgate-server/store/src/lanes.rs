@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_lane_refuses_its_own_and_nobody_else() {
+    fn a_full_lane_rejects_only_its_own_jobs() {
         let lanes = Lanes::new(ROOM);
         for n in 0..ROOM.per_lane {
             lanes.push(LaneKey::of("much"), n).unwrap();

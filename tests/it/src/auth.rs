@@ -93,7 +93,7 @@ fn test_material_serves_test_sessions_only() {
 }
 
 #[test]
-fn no_secret_stands_in_plain_in_any_file() {
+fn no_secret_is_in_plaintext_in_any_file() {
     let Clients { gateway, live, other } = Clients::start();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name"]));

@@ -12,7 +12,7 @@ use crate::http::Request;
 use crate::tenant::{Gateway, credential, request_for};
 
 #[test]
-fn bad_creations_are_refused_by_name_and_leave_nothing() {
+fn bad_creation_requests_are_rejected_by_field_and_store_nothing() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let directory = gateway.installation.data_dir();
@@ -44,7 +44,7 @@ fn bad_creations_are_refused_by_name_and_leave_nothing() {
 }
 
 #[test]
-fn the_edges_of_every_rule_are_accepted() {
+fn the_limits_of_every_rule_are_accepted() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let mut filtered = credential("pid", &["given_name"]);

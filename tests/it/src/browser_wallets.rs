@@ -33,7 +33,7 @@ fn paths(created: &Created) -> [String; 2] {
 }
 
 #[test]
-fn a_page_of_a_listed_origin_asks_and_answers() {
+fn a_wallet_page_on_a_listed_origin_fetches_and_answers() {
     let gateway = gateway("https://wallet.example, https://other.example");
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request_for(&["given_name"]));
@@ -58,7 +58,7 @@ fn a_page_of_a_listed_origin_asks_and_answers() {
 }
 
 #[test]
-fn a_page_from_elsewhere_may_read_nothing() {
+fn a_wallet_page_on_another_origin_can_read_nothing() {
     let gateway = gateway(WALLET);
     let created = gateway.tenant().create(&request_for(&["given_name"]));
     let mut http = gateway.http();

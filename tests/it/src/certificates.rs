@@ -229,7 +229,7 @@ fn an_unusable_certificate_is_rejected_and_changes_nothing() {
 }
 
 #[test]
-fn of_a_revoked_client_neither_doctor_nor_metric_says_anything() {
+fn doctor_and_metrics_ignore_certificates_of_revoked_clients() {
     let (installation, ca) = (Installation::new(), Ca::new());
     let id = installation.create_client("shop", false).client_id;
     certify(&installation, &ca, 20, &["--client", &id]);
@@ -265,7 +265,7 @@ fn importing_x509_san_dns_without_a_host_warns() {
 }
 
 #[test]
-fn the_end_of_a_certificate_is_told_in_time() {
+fn an_expiring_certificate_is_announced_in_time() {
     let (installation, ca) = (Installation::new(), Ca::new());
     installation.create_client("shop", false);
     certify(&installation, &ca, 20, &[]);

@@ -13,7 +13,7 @@ use crate::server::{Installation, eventually};
 use crate::tenant::{Gateway, request_for, sample_wallet};
 
 #[test]
-fn a_clock_set_forward_takes_neither_keys_nor_sessions_nor_audit_entries_also_after_a_restart() {
+fn a_clock_set_forward_removes_no_keys_sessions_or_audit_entries() {
     let installation = Installation::new().with_machine();
     let machine = installation.machine().clone();
     let gateway = Gateway::start_on(installation.with("IDGATE_AUDIT_RETENTION", "30"));
@@ -40,7 +40,7 @@ fn a_clock_set_forward_takes_neither_keys_nor_sessions_nor_audit_entries_also_af
 }
 
 #[test]
-fn a_clock_set_back_shows_no_claims_for_longer_and_is_logged_and_counted() {
+fn a_clock_set_back_does_not_extend_claims_and_is_logged_and_counted() {
     let installation = Installation::new().with_machine();
     let machine = installation.machine().clone();
     let gateway = Gateway::start_on(installation);

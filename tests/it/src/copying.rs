@@ -149,7 +149,7 @@ fn expect_refused(output: &Output, code: i32, why: &str) {
 }
 
 #[test]
-fn a_gateway_goes_on_in_the_database_that_its_directory_was_copied_into() {
+fn a_copied_gateway_continues_in_the_database() {
     let Some(database) = stores::migrated() else { return };
     let mut moving = Moving::new();
     let listed = moving.listed();
@@ -173,7 +173,7 @@ fn a_gateway_goes_on_in_the_database_that_its_directory_was_copied_into() {
 }
 
 #[test]
-fn only_a_stopped_and_whole_directory_is_copied_with_its_own_key() {
+fn only_a_stopped_undamaged_directory_is_copied_with_its_own_key() {
     let Some(database) = stores::migrated() else { return };
     let mut moving = Moving::new();
     let server = moving.installation.serve();
@@ -203,7 +203,7 @@ fn only_a_stopped_and_whole_directory_is_copied_with_its_own_key() {
 }
 
 #[test]
-fn only_an_empty_database_of_this_schema_takes_a_copy() {
+fn a_copy_needs_an_empty_database_with_this_schema() {
     let Some(cluster) = stores::cluster() else { return };
     let mut moving = Moving::new();
     assert_eq!(moving.copy().code, 1, "no database is named");
@@ -229,7 +229,7 @@ fn only_an_empty_database_of_this_schema_takes_a_copy() {
 
 /// The state that a gateway leaves when it is killed between the commits of its two files.
 #[test]
-fn what_a_killed_gateway_left_between_two_commits_stays_behind() {
+fn rows_left_between_two_commits_are_not_copied() {
     let Some(cluster) = stores::cluster() else { return };
     let mut moving = Moving::new();
     let listed = moving.listed();
@@ -274,7 +274,7 @@ fn a_key_name_with_nul_is_copied_without_it() {
 }
 
 #[test]
-fn a_directory_with_a_value_that_no_key_opens_is_refused_by_that_name() {
+fn a_directory_with_unreadable_values_is_not_copied() {
     let Some(database) = stores::migrated() else { return };
     let mut moving = Moving::new();
     let main = Connection::open(moving.installation.unused_data_dir().join("idgate.db")).unwrap();

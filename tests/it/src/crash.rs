@@ -43,7 +43,7 @@ enum Known {
 }
 
 #[test]
-fn a_killed_server_loses_nothing_that_it_acknowledged() {
+fn a_killed_server_loses_no_acknowledged_change() {
     let long = std::env::var_os("IDGATE_LONG").is_some();
     let rounds = if long { 200 } else { 8 };
     let seed = seed();

@@ -70,7 +70,7 @@ fn an_undamaged_directory_passes_doctor() {
 }
 
 #[test]
-fn a_lost_or_empty_database_is_refused_and_never_begun_anew() {
+fn a_lost_or_empty_database_is_never_silently_recreated() {
     let (installation, api_key) = used();
     let database = installation.data_dir().join("idgate.db");
     let kept = fs::read(&database).unwrap();
@@ -193,7 +193,7 @@ fn doctor_deep_finds_lost_foreign_and_changed_rows() {
 
 /// In the middle of rows, where SQLite itself does not check.
 #[test]
-fn a_truncated_file_and_most_flipped_bits_are_found() {
+fn doctor_finds_truncated_files_and_most_flipped_bits() {
     let (installation, _) = used();
     let database = installation.data_dir().join("idgate.db");
     let whole = fs::read(&database).unwrap();
@@ -215,7 +215,7 @@ fn a_truncated_file_and_most_flipped_bits_are_found() {
 }
 
 #[test]
-fn commits_behind_a_flipped_bit_of_the_log_are_named_before_they_are_dropped() {
+fn commits_after_a_flipped_bit_are_reported_before_they_are_lost() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     for _ in 0..8 {
@@ -234,7 +234,7 @@ fn commits_behind_a_flipped_bit_of_the_log_are_named_before_they_are_dropped() {
 }
 
 #[test]
-fn a_junk_file_of_results_is_set_aside_and_erased_in_30_seconds() {
+fn a_damaged_results_file_is_set_aside_and_erased_in_30_seconds() {
     let (installation, api_key) = used();
     let installation = installation.with_machine();
     let dir = installation.data_dir();
@@ -256,7 +256,7 @@ fn a_junk_file_of_results_is_set_aside_and_erased_in_30_seconds() {
 }
 
 #[test]
-fn a_deletion_waits_for_no_program_that_reads_the_databases() {
+fn a_deletion_does_not_wait_for_programs_that_read_the_databases() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
     let machine = gateway.installation.machine();
     let mut tenant = gateway.tenant();

@@ -78,7 +78,7 @@ fn what_a_page_brings_back_is_the_result() {
 }
 
 #[test]
-fn a_page_from_elsewhere_and_a_forged_answer_get_no_claims() {
+fn another_origin_or_a_forged_answer_gets_no_claims() {
     let gateway = gateway("unsigned");
     let mut tenant = gateway.tenant();
     let created = tenant.create(&for_the_shop());
@@ -132,7 +132,7 @@ fn a_page_whose_wallet_declines_ends_the_session() {
 }
 
 #[test]
-fn only_who_made_the_session_relays_to_it_and_only_so_much() {
+fn only_the_sessions_client_relays_answers_within_limits() {
     let limited = installation("unsigned").with("IDGATE_RATE_LIMITS", "on").with_machine();
     let gateway = Gateway::trusting(limited, &sample_trust());
     gateway.installation.machine().freeze();
@@ -186,7 +186,7 @@ fn an_unread_answer_closes_the_connection_only_if_it_is_large() {
 }
 
 #[test]
-fn pages_are_from_origins_that_the_operator_gave_to_the_client() {
+fn only_registered_origins_can_be_used() {
     let installation = installation("unsigned").with("IDGATE_ENVIRONMENT", "staging");
     let gateway = Gateway::trusting(installation, &sample_trust());
     let mut tenant = gateway.tenant();
@@ -218,7 +218,7 @@ fn pages_are_from_origins_that_the_operator_gave_to_the_client() {
 }
 
 #[test]
-fn an_origin_counts_when_the_answer_comes() {
+fn origins_are_checked_when_the_answer_arrives() {
     let installation = installation("unsigned").with("IDGATE_ENVIRONMENT", "staging");
     let gateway = Gateway::trusting(installation, &sample_trust());
     let mut tenant = gateway.tenant();

@@ -54,7 +54,7 @@ fn a_claim_is_read_from_its_path_and_returned_under_the_tenants_name() {
 }
 
 #[test]
-fn a_filter_looks_at_what_a_path_selects() {
+fn a_claim_filter_applies_to_the_selected_path() {
     for (filter, good) in [
         (json!({"city": {"const": "Köln"}}), true),
         (json!({"city": {"pattern": "^Ber"}}), false),
@@ -88,7 +88,7 @@ fn an_omitted_credential_is_in_neither_claims_nor_details() {
 }
 
 #[test]
-fn a_group_compares_those_that_came() {
+fn a_group_compares_the_presented_credentials() {
     let set = |options: Value| json!({"credential_sets": [{"options": options}]});
     let grouped = merged(either(json!({})), json!({"same_subject_groups": [["pid", "mdl"]]}));
     let formats = [Format::SdJwtVc, Format::Mdoc];

@@ -30,7 +30,7 @@ fn installation() -> Installation {
 }
 
 #[test]
-fn every_rule_has_a_source_a_judgement_and_a_remedy_where_one_is_needed() {
+fn every_rule_has_a_source_a_verdict_and_a_remedy() {
     let installation = installation();
     let (output, told) = told(&installation);
     // The rules require an access certificate, and there is none.

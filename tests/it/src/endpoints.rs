@@ -263,7 +263,7 @@ fn a_credential_that_is_missing_or_bad_in_any_way_is_the_same_401() {
 }
 
 #[test]
-fn another_clients_or_another_modes_object_is_404_like_nobodys() {
+fn objects_of_another_client_or_mode_are_404_like_unknown_ones() {
     let cast = Cast::gather();
     let mut http = cast.gateway.http();
     let mut asked = 0;

@@ -68,7 +68,7 @@ fn answered(gateway: &Gateway, created: &Created, wallet: &Wallet) -> Value {
 }
 
 #[test]
-fn a_proof_of_age_reaches_the_age_app_whatever_the_gateways_request_mode() {
+fn a_proof_of_age_request_reaches_the_age_app_in_any_request_mode() {
     let gateway = gateway();
     let created = gateway.tenant().create(&asked());
     assert_eq!(created.answer["profile"], "1.0");

@@ -128,7 +128,7 @@ fn flood(
 
 #[test]
 #[ignore = "before a release: measures memory"]
-fn one_client_at_full_speed_is_in_nobody_elses_way_and_in_no_more_memory() {
+fn one_client_at_full_speed_affects_neither_others_nor_memory() {
     let neighbours = Neighbours::new();
     let create = || Request::post("/v1/sessions").json(&request_for(&["given_name"]));
     let key = || Request::post("/v1/api-keys").json(&json!({ "scopes": ["session:read"] }));

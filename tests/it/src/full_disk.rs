@@ -128,7 +128,7 @@ fn files_with(directory: &Path, sealed: &[Vec<u8>]) -> Vec<PathBuf> {
 }
 
 #[test]
-fn on_a_full_disk_claims_leave_in_time_reads_go_on_and_readiness_says_no() {
+fn on_a_full_disk_claims_are_erased_reads_work_and_readiness_fails() {
     let Some(mut small) = Small::start() else { return };
     // The clock stands still, so the claims stay however long it takes to fill the disk.
     small.installation.machine().freeze();
@@ -179,7 +179,7 @@ fn on_a_full_disk_the_trusted_list_in_force_stays() {
 }
 
 #[test]
-fn a_start_on_a_full_disk_erases_serves_reads_and_is_not_ready() {
+fn a_gateway_started_on_a_full_disk_erases_and_serves_reads() {
     let Some(mut small) = Small::start() else { return };
     // The clock stands still, as in the test above.
     small.installation.machine().freeze();

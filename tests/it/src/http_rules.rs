@@ -116,7 +116,7 @@ fn sighup_without_tls_changes_nothing() {
 }
 
 #[test]
-fn sigterm_finishes_what_is_under_way_and_exits_with_0() {
+fn sigterm_finishes_requests_in_progress_and_exits_with_0() {
     let Gateway { server, client, installation: _directory } = Gateway::start();
     let address = server.address;
     let port = server.base_url.rsplit(':').next().and_then(|port| port.parse::<u16>().ok());

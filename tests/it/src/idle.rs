@@ -14,7 +14,7 @@ const ADDRESSES: usize = 25;
 const CLOSED_BY: Duration = Duration::from_secs(12);
 
 #[test]
-fn five_thousand_idle_connections_are_in_nobodys_way_and_end_by_12_s() {
+fn five_thousand_incomplete_requests_delay_no_one_and_end_within_12_s() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
     gateway.installation.machine().freeze();
     let mut tenant = gateway.tenant();

@@ -58,7 +58,7 @@ fn key(tenant: &mut Tenant, expires_at: Option<u64>) -> (String, String) {
 }
 
 #[test]
-fn what_a_key_asked_for_before_it_stopped_is_not_done_after() {
+fn a_key_revoked_during_its_request_changes_nothing() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
     let machine = gateway.installation.machine();
     machine.freeze();

@@ -198,7 +198,7 @@ const BOTH_DATABASES: [&str; 7] =
     ["crate", "audit_append", "copy", "db", "examine_database", "gateway", "operator"];
 
 #[test]
-fn the_databases_of_the_store_do_not_know_each_other_and_what_they_share_knows_neither() {
+fn the_two_database_modules_are_independent_and_shared_code_uses_neither() {
     const DATABASES: [&str; 2] = ["sqlite", "postgres"];
     let store = imports_of("idgate_store");
     let is_in = |file: &str, folder: &str| {

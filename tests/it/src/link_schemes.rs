@@ -19,7 +19,7 @@ fn link<'c>(created: &'c Created, key: &str) -> &'c str {
 }
 
 #[test]
-fn a_session_has_a_link_behind_each_scheme_that_the_operator_named() {
+fn a_session_has_a_link_for_each_configured_scheme() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let mut asked = request_for(&["given_name"]);

@@ -87,7 +87,7 @@ fn the_live_check_fails_for_a_gateway_that_never_answers() {
 
 /// Each byte comes in time, and the answer never ends.
 #[test]
-fn one_that_answers_byte_by_byte_is_not_waited_for() {
+fn the_live_check_does_not_wait_for_a_slow_answer() {
     refused(&ask_in_vain(b"HTTP/1.1 200 OK"), "no answer within 3 s");
 }
 

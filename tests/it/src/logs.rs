@@ -68,7 +68,7 @@ impl Talkative {
 const LOST: &str = "idgate_log_dropped_lines_total";
 
 #[test]
-fn a_log_on_a_full_volume_neither_ends_nor_holds_up_the_server() {
+fn logging_to_a_full_volume_neither_stops_nor_blocks_the_server() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     Talkative::new().serves_and_stops("a full volume", full, true);
 }
@@ -132,7 +132,7 @@ fn a_start_that_fails_ends_whatever_stdout_and_stderr_are() {
 }
 
 #[test]
-fn a_fault_has_its_line_among_the_noise_of_strangers() {
+fn a_fault_is_logged_even_among_many_unauthenticated_requests() {
     let gateway = Gateway::start();
     let address = gateway.server.address;
     let created = gateway.tenant().create(&request_for(&["given_name"]));
@@ -158,7 +158,7 @@ fn a_fault_has_its_line_among_the_noise_of_strangers() {
 }
 
 #[test]
-fn strangers_are_sampled_and_summed_up_and_do_not_fill_the_log() {
+fn unauthenticated_requests_are_sampled_and_do_not_fill_the_log() {
     let gateway = Gateway::start();
     let address = gateway.server.address;
     let requests = "GET /nope HTTP/1.1\r\nHost: g\r\n\r\n".repeat(40)

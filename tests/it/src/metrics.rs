@@ -263,7 +263,7 @@ fn metrics_show_the_use_of_postgresql_connections() {
 }
 
 #[test]
-fn the_exposition_has_every_metric_and_no_word_of_a_client() {
+fn the_exposition_has_every_metric_and_no_client_data() {
     let mut observed = Observed::start();
     let created = observed.live.verified(&request_for(&["given_name"]), &sample_wallet());
     let intruder = "Sentinel-W2k9vB";

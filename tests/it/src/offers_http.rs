@@ -129,7 +129,7 @@ fn one_session_serves_old_and_new_wallets_and_one_answer_settles_it() {
 }
 
 #[test]
-fn the_answers_to_all_requests_of_a_session_count_together() {
+fn answers_to_all_requests_of_a_session_share_one_limit() {
     let limited = Installation::new().with("IDGATE_RATE_LIMITS", "on").with_machine();
     let gateway = gateway_on(limited, "1.0,draft");
     gateway.installation.machine().freeze();

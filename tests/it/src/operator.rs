@@ -94,7 +94,7 @@ fn clients_are_created_listed_and_revoked() {
 
 /// Clients gave such names before they were rejected.
 #[test]
-fn a_name_with_control_characters_makes_no_rows_and_no_commands_in_a_list() {
+fn control_characters_in_names_are_escaped_in_lists() {
     use idgate_store::OperatorStore;
     let installation = Installation::new();
     let id = installation.create_client("shop", true).client_id;

@@ -177,7 +177,7 @@ fn ages_documents_and_unknown_claims_have_readable_names() {
 }
 
 #[test]
-fn a_claim_is_called_by_what_the_wallet_is_asked_for_and_not_as_the_tenant_names_it() {
+fn the_page_names_claims_by_their_paths_not_by_the_tenants_names() {
     let gateway = Gateway::trusting(installation().with("IDGATE_PROFILES", "1.0"), &sample_trust());
     let mut tenant = gateway.tenant();
     let mut asked = crate::tenant::credential("pid", &["age_over_18", "town"]);
@@ -254,7 +254,7 @@ fn an_age_only_request_asks_for_the_age() {
 }
 
 #[test]
-fn everything_of_a_page_comes_from_the_gateway_and_runs_nowhere_else() {
+fn a_page_loads_only_from_the_gateway_and_runs_no_other_code() {
     let (_gateway, _, _, mut browser) = opened(&request());
     let mut bytes = 0;
     for path in
@@ -292,7 +292,7 @@ fn a_by_reference_page_stays_within_its_size_budget() {
 }
 
 #[test]
-fn a_page_of_much_by_value_keeps_to_its_budget_and_shows_its_code_large() {
+fn a_large_by_value_page_stays_within_its_size_budget() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let names: Vec<_> = (1..=8).map(|n| format!("claim_number_{n}")).collect();
@@ -341,7 +341,7 @@ fn an_unknown_page_link_is_a_readable_page() {
 }
 
 #[test]
-fn each_outcome_is_told_and_claims_never_are() {
+fn the_page_shows_each_outcome_and_never_claims() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let mut seen = String::new();
@@ -395,7 +395,7 @@ fn the_page_is_notified_of_changes() {
 }
 
 #[test]
-fn a_page_is_asked_for_60_times_a_minute_and_no_other_suffers() {
+fn a_page_is_limited_to_60_requests_a_minute_without_affecting_others() {
     let limited = installation().with("IDGATE_RATE_LIMITS", "on").with_machine();
     let gateway = Gateway::trusting(limited, &sample_trust());
     let mut tenant = gateway.tenant();

@@ -117,7 +117,7 @@ fn fetched(told: &mut Told, created: &Created, now: u64) -> JarRequest {
 }
 
 #[test]
-fn a_session_of_draft_is_the_same_beside_other_profiles() {
+fn a_draft_session_is_the_same_with_and_without_other_profiles() {
     for mode in ["inline", "jar"] {
         let machine = Machine::new();
         let gateways = [("draft", "off"), ("draft,1.0", "off"), ("draft,haip,1.0", "unsigned")];

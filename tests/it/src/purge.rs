@@ -28,7 +28,7 @@ struct Purge {
 }
 
 #[test]
-fn claims_leave_every_file_in_time() {
+fn claims_are_erased_from_every_file_in_time() {
     thread::scope(|scope| {
         let cases: [fn(); 4] = [
             undisturbed_and_restarted_in_between,

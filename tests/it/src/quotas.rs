@@ -33,7 +33,7 @@ fn operators_key(tenant: &mut Tenant) -> String {
 }
 
 #[test]
-fn a_key_manager_rotates_itself_and_what_is_within_its_scopes_and_nothing_else() {
+fn a_key_manager_rotates_only_keys_within_its_scopes() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let operators = operators_key(&mut tenant);
@@ -73,7 +73,7 @@ fn a_key_that_expires_makes_and_rotates_only_keys_that_expire_no_later() {
 }
 
 #[test]
-fn a_client_has_as_many_live_keys_as_its_quota() {
+fn a_client_has_no_more_active_keys_than_its_key_quota() {
     let gateway = Gateway::start_on(Installation::new().with("IDGATE_MAX_KEYS", "3"));
     let mut tenant = gateway.tenant();
     let (first, _) = key_with(&mut tenant, &["session:read"], None);
@@ -92,7 +92,7 @@ fn a_client_has_as_many_live_keys_as_its_quota() {
 }
 
 #[test]
-fn a_client_has_as_many_open_sessions_as_its_quota() {
+fn a_client_has_no_more_open_sessions_than_its_quota() {
     let installation = Installation::new().with("IDGATE_MAX_OPEN_SESSIONS_TEST", "2");
     let gateway = Gateway::start_on(installation);
     let mut tenant = gateway.tenant();
@@ -186,7 +186,7 @@ fn keys_and_the_webhook_endpoint_are_limited_to_five_a_second() {
 }
 
 #[test]
-fn the_list_of_keys_has_pages_and_is_bounded_without_them() {
+fn the_list_of_keys_is_paged_and_bounded() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let own = tenant.api_key.clone();

@@ -61,7 +61,7 @@ fn a_rate_limited_client_gets_retry_after() {
 }
 
 #[test]
-fn whoever_guesses_keys_is_held_back_and_whoever_has_one_is_not() {
+fn key_guessing_is_limited_without_affecting_key_owners() {
     let gateway = frozen(limited());
     let mut stranger = gateway.http();
     let guess = Request::get("/v1/sessions/x").header("X-Forwarded-For", "192.0.2.1");
@@ -94,7 +94,7 @@ fn guesses(http: &mut Http, networks: impl Iterator<Item = String>) -> u64 {
 }
 
 #[test]
-fn whoever_owns_a_56_or_a_48_is_one_party() {
+fn ipv6_limits_cover_whole_56_and_48_networks() {
     let gateway = frozen(behind_a_proxy());
     let mut http = gateway.http();
     // A /64 has 30, which none of these uses up; a /56 has 120, a /48 has 480.
@@ -177,7 +177,7 @@ fn a_limited_peer_stays_limited_when_many_others_follow() {
 
 #[test]
 #[ignore = "before a release: measures memory"]
-fn peers_without_number_take_bounded_memory() {
+fn any_number_of_peers_uses_bounded_memory() {
     let long = std::env::var_os("IDGATE_LONG").is_some();
     let peers = if long { 1_000_000 } else { 100_000 };
     let (gateway, passed) = knock_by(peers);

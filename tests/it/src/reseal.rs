@@ -191,7 +191,7 @@ fn serve_with_both(stage: &mut Stage) -> Server {
 }
 
 #[test]
-fn in_a_directory_a_key_takes_the_place_of_another() {
+fn in_a_directory_the_instance_key_can_be_replaced() {
     let mut stage = Stage::set(Installation::in_directory());
     let server = serve_with_both(&mut stage);
     let running = stage.installation.run(&["keys", "reseal"]);
@@ -207,7 +207,7 @@ fn in_a_directory_a_key_takes_the_place_of_another() {
 }
 
 #[test]
-fn in_a_database_a_key_takes_the_place_of_another_beside_running_nodes() {
+fn in_a_database_the_instance_key_can_be_replaced_while_nodes_run() {
     let Some(database) = stores::migrated() else { return };
     let mut stage = Stage::set(Installation::on(&database));
     let server = serve_with_both(&mut stage);
@@ -247,7 +247,7 @@ fn a_running_gateway_says_what_keeps_it_from_starting_again() {
 
 /// A node that seals with the old key would continue to do so.
 #[test]
-fn while_a_node_seals_with_the_old_key_nothing_is_resealed() {
+fn reseal_refuses_while_a_node_seals_with_the_old_key() {
     let Some(database) = stores::migrated() else { return };
     let mut stage = Stage::set(Installation::on(&database));
     stage.installation.set("IDGATE_INSTANCE_KEY", "");
@@ -265,7 +265,7 @@ fn while_a_node_seals_with_the_old_key_nothing_is_resealed() {
 
 /// A value is sealed with the old key behind the command's current position.
 #[test]
-fn what_is_sealed_under_the_old_key_meanwhile_is_found_or_the_key_stays_asked_for() {
+fn values_sealed_during_a_reseal_are_found_or_keep_the_old_key_required() {
     let Some(database) = stores::migrated() else { return };
     let cluster = stores::cluster().unwrap();
     let mut stage = Stage::set(Installation::on(&database));
@@ -325,7 +325,7 @@ fn in_a_directory_expired_results_are_erased_before_resealing() {
 
 /// The checkpoints in the file were signed with the old key, and state what the new ones state.
 #[test]
-fn checkpoints_that_the_old_key_signed_are_known_after_a_reseal() {
+fn checkpoints_signed_with_the_old_key_verify_after_a_reseal() {
     let mut stage = Stage::set(Installation::in_directory());
     let file = stage.installation.file("checkpoints.jsonl", "");
     stage.installation.set("IDGATE_AUDIT_CHECKPOINT_FILE", file.to_str().unwrap());
@@ -345,7 +345,7 @@ fn checkpoints_that_the_old_key_signed_are_known_after_a_reseal() {
 }
 
 #[test]
-fn what_no_key_opens_stays_and_is_counted() {
+fn unreadable_values_stay_and_are_counted() {
     let mut stage = Stage::set(Installation::in_directory());
     let main = rusqlite::Connection::open(stage.installation.data_dir().join("idgate.db")).unwrap();
     let change = "UPDATE sessions SET record = x'02' WHERE id = ?1";
@@ -358,7 +358,7 @@ fn what_no_key_opens_stays_and_is_counted() {
 }
 
 #[test]
-fn what_no_key_opens_in_a_database_stays_and_is_counted() {
+fn unreadable_values_in_a_database_stay_and_are_counted() {
     let Some(database) = stores::migrated() else { return };
     let mut stage = Stage::set(Installation::on(&database));
     let change = format!("UPDATE sessions SET record = '\\x02' WHERE id = '{}'", stage.open.id);

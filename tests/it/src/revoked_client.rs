@@ -29,7 +29,7 @@ fn ended(gateway: &Gateway, created: &Created) -> Value {
 }
 
 #[test]
-fn its_open_sessions_are_refused_at_once_and_end_as_client_revoked() {
+fn open_sessions_of_a_revoked_client_end_as_client_revoked() {
     let installation = Installation::new().with("IDGATE_PAGE", "on");
     let gateway = Gateway::trusting(installation, &sample_trust());
     let mut tenant = gateway.tenant();

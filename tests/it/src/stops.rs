@@ -107,7 +107,7 @@ fn stop_beside_busy_clients(installation: &Installation) -> Seen {
 }
 
 #[test]
-fn a_stop_leaves_no_request_of_a_busy_client_unanswered() {
+fn a_shutdown_answers_every_request_of_busy_clients() {
     let installation = Installation::new().with("IDGATE_LOG", "warn").with_machine();
     let mut all = Seen::default();
     for _ in 0..STOPS {

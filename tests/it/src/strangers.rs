@@ -83,7 +83,7 @@ impl Bodies {
 }
 
 #[test]
-fn bodies_of_strangers_stay_within_their_budget() {
+fn unauthenticated_bodies_stay_within_their_memory_budget() {
     let gateway = frozen();
     let made = gateway.installation.run_json(&["admin-token", "create", "--json"]);
     let token = made["admin_token"].as_str().unwrap();
@@ -117,7 +117,7 @@ fn bodies_of_strangers_stay_within_their_budget() {
 
 #[test]
 #[ignore = "before a release: measures memory"]
-fn bodies_of_strangers_take_no_more_resident_memory_than_their_budget() {
+fn unauthenticated_bodies_use_no_more_resident_memory_than_budgeted() {
     // The default of IDGATE_BODY_MEMORY.
     let budget = 256 * MIB as u64;
     let gateway = Gateway::start_on(Installation::new().with("IDGATE_LOG", "warn"));
@@ -136,7 +136,7 @@ fn bodies_of_strangers_take_no_more_resident_memory_than_their_budget() {
 }
 
 #[test]
-fn the_server_takes_the_descriptors_that_it_may_have() {
+fn the_server_raises_its_descriptor_limit() {
     let installation = Installation::new();
     let serve = installation.command(&["serve"]);
     let mut command = Command::new("sh");
@@ -157,7 +157,7 @@ fn the_server_takes_the_descriptors_that_it_may_have() {
 }
 
 #[test]
-fn strangers_from_many_addresses_do_not_keep_a_tenant_out() {
+fn connections_from_many_addresses_do_not_lock_out_a_tenant() {
     // Clients without a key may have 7,500; with fewer descriptors the rule is the same.
     let most = u32::try_from(descriptors().saturating_sub(600).min(9_000)).unwrap();
     let gateway = frozen();
@@ -181,7 +181,7 @@ fn strangers_from_many_addresses_do_not_keep_a_tenant_out() {
 }
 
 #[test]
-fn readiness_is_written_for_at_most_once_a_second_however_many_ask() {
+fn readiness_checks_write_at_most_once_a_second() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
     let machine = gateway.installation.machine();
     machine.freeze();
@@ -221,7 +221,7 @@ fn answer_to_all_of(address: SocketAddr, head: &str, length: usize) -> Response 
 }
 
 #[test]
-fn whoever_sends_all_of_a_large_body_first_still_reads_the_answer() {
+fn a_client_that_sends_a_large_body_first_still_reads_the_answer() {
     let gateway = Gateway::start();
     let address = gateway.server.address;
     let id = gateway.tenant().create(&request_for(&["given_name"])).id;

@@ -169,7 +169,7 @@ fn sighup_loads_the_new_certificate_unless_its_files_are_bad() {
 }
 
 #[test]
-fn the_live_check_speaks_tls_and_warns_of_a_certificate_that_waits_for_a_sighup() {
+fn the_live_check_works_over_tls_and_warns_of_an_unloaded_certificate() {
     let site = Site::new();
     let server = site.installation.serve();
     let address = server.address.to_string();
@@ -204,7 +204,7 @@ fn a_key_of_another_certificate_is_refused_at_start() {
 }
 
 #[test]
-fn silence_before_the_handshake_counts_and_ends_like_silence_before_a_head() {
+fn connections_without_a_tls_handshake_are_limited_and_closed() {
     let mut site = Site::new();
     site.installation = site.installation.with_machine();
     let server = site.installation.serve();

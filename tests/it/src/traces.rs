@@ -76,7 +76,7 @@ POST /v1/sessions
 ";
 
 #[test]
-fn a_session_is_one_tree_from_its_creation_to_its_webhook_without_anybodys_data() {
+fn a_sessions_spans_form_one_tree_without_personal_data() {
     let (collector, receiver, lists) = (Collector::start(), Receiver::start(), Lists::start());
     let installation = traced(&collector)
         .with("OID4VP_REQUEST_MODE", "jar")

@@ -120,7 +120,7 @@ fn an_unavailable_status_list_is_accepted_reported_and_counted_if_the_operator_a
 }
 
 #[test]
-fn a_list_past_its_end_is_unknown_and_one_that_fails_a_check_is_refused() {
+fn an_expired_status_list_is_unknown_and_an_invalid_one_is_rejected() {
     let mut desk = Desk::start(&["--on-unknown-revocation", "accept"]);
     let host = Host::start();
     let uri = |path: &str| host.uri(path);
@@ -148,7 +148,7 @@ fn a_list_past_its_end_is_unknown_and_one_that_fails_a_check_is_refused() {
 }
 
 #[test]
-fn a_request_may_refuse_always_and_accept_where_the_operator_leaves_it_to_the_tenant() {
+fn a_request_can_refuse_unknown_status_and_accept_it_only_if_the_operator_allows() {
     let mut desk = Desk::start(&[]);
     let host = Host::start();
     let missing = host.uri("/missing");
@@ -176,7 +176,7 @@ fn a_request_may_refuse_always_and_accept_where_the_operator_leaves_it_to_the_te
 
 /// A change by the operator applies to sessions that were created before.
 #[test]
-fn an_operator_who_refuses_again_refuses_for_sessions_that_are_open() {
+fn an_operators_refusal_applies_to_open_sessions() {
     let mut desk = Desk::start(&["--on-unknown-revocation", "tenant"]);
     let host = Host::start();
     let mut asked = request_for(&["given_name"]);
@@ -204,7 +204,7 @@ fn an_entry_that_requires_a_status_rejects_an_unknown_one() {
 
 /// The test controls the time: see [`crate::machine`].
 #[test]
-fn a_list_is_fetched_before_its_end_and_the_presentation_afterwards_asks_no_host() {
+fn a_status_list_is_refreshed_before_it_expires() {
     let installation = Installation::new().with_machine();
     let mut desk = Desk::start_on(installation, &[]);
     let machine = desk.gateway.installation.machine().clone();

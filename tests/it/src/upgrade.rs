@@ -212,7 +212,7 @@ fn data_of_the_first_version_is_served() {
 
 /// With write access to the file, but without the instance key.
 #[test]
-fn a_session_row_moved_to_another_client_is_not_read_by_it() {
+fn a_session_row_moved_to_another_client_is_unreadable() {
     let gateway = crate::tenant::Gateway::start();
     let mut tenant = gateway.tenant();
     let wallet = crate::tenant::sample_wallet();

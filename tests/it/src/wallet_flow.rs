@@ -46,7 +46,7 @@ fn a_session_is_created_as_specified() {
 }
 
 #[test]
-fn ids_nonces_and_states_are_fresh_each_time() {
+fn ids_nonces_and_states_are_unique_per_session() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let mut seen = BTreeSet::new();

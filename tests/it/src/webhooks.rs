@@ -270,7 +270,7 @@ fn dead_letters_and_cursors_are_separate_for_each_client() {
 }
 
 #[test]
-fn a_session_that_is_deleted_leaves_no_notification() {
+fn deleting_a_session_sends_no_notification() {
     let receiver = Receiver::start();
     receiver.answer("410 Gone", "");
     let (gateway, _) = notifying(&receiver);
@@ -283,7 +283,7 @@ fn a_session_that_is_deleted_leaves_no_notification() {
 
 /// By the gateway's clock, however long that takes.
 #[test]
-fn a_well_receiver_hears_within_a_second() {
+fn a_healthy_receiver_is_notified_within_a_second() {
     let receiver = Receiver::start();
     let (gateway, secret) = notifying_from(permissive().with_machine(), &receiver);
     let machine = gateway.installation.machine();

@@ -298,7 +298,7 @@ fn doctor_names_an_entry_with_a_rejected_pinned_issuer() {
 
 /// A document signer has a root. A pinned issuer is trusted by itself, like a bare key.
 #[test]
-fn a_pinned_issuer_serves_live_sessions_in_every_environment_as_a_key_does() {
+fn a_pinned_issuer_is_trusted_in_live_mode_in_every_environment() {
     for environment in ["development", "staging", "production"] {
         let root = Identity::issuer_root(Curve::P256, now_ms());
         let signer = root.issuer_of_sd_jwts(&issuer_key(), now_ms());

@@ -59,7 +59,7 @@ pub(super) async fn of_many_at_once_one_makes_a_session<B: Backend>() {
     assert!(earlier.len() == 31 && earlier.iter().all(|answer| answer.as_slice() == first));
 }
 
-pub(super) async fn an_answer_is_the_clients_for_24_hours<B: Backend>() {
+pub(super) async fn an_idempotent_answer_is_kept_for_24_hours_for_its_client<B: Backend>() {
     let fixture = Fixture::<B>::new();
     fixture.once(1, "first", NOW).await;
     let last = NOW.plus(DAY - 1);
@@ -75,7 +75,7 @@ pub(super) async fn an_answer_is_the_clients_for_24_hours<B: Backend>() {
     assert_eq!(fixture.store().forget_answers(now.plus(DAY), 10).await.unwrap(), 1);
 }
 
-pub(super) async fn an_answer_goes_with_its_session<B: Backend>() {
+pub(super) async fn an_idempotent_answer_is_removed_with_its_session<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let (session, _) = fixture.once(1, "a sentinel of an answer", NOW).await;
     assert!(fixture.store().delete_session(&fixture.live, session.id(), NOW).await.unwrap());

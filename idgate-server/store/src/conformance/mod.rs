@@ -102,8 +102,8 @@ macro_rules! conforms {
             }
             idempotency {
                 of_many_at_once_one_makes_a_session
-                an_answer_is_the_clients_for_24_hours
-                an_answer_goes_with_its_session
+                an_idempotent_answer_is_kept_for_24_hours_for_its_client
+                an_idempotent_answer_is_removed_with_its_session
             }
             keys {
                 revoked_expired_and_unknown_keys_do_not_authenticate
@@ -174,8 +174,8 @@ macro_rules! conforms {
                 the_registrations_of_a_revoked_client_are_erased
             }
             reports {
-                a_report_is_its_callers_for_24_hours
-                a_report_goes_with_its_session_and_comes_with_the_refusal_alone
+                a_report_is_kept_for_24_hours_for_its_owner
+                a_report_is_stored_with_the_rejection_and_removed_with_the_session
             }
             retention {
                 old_audit_entries_are_removed_in_batches_and_the_rest_verifies

@@ -23,7 +23,7 @@ impl<B: Backend> Fixture<B> {
     }
 }
 
-pub(super) async fn a_report_is_its_callers_for_24_hours<B: Backend>() {
+pub(super) async fn a_report_is_kept_for_24_hours_for_its_owner<B: Backend>() {
     let mut fixture = Fixture::<B>::new();
     let session = fixture.refused().await;
     let last = THEN.plus(DAY - 1);
@@ -48,7 +48,9 @@ pub(super) async fn a_report_is_its_callers_for_24_hours<B: Backend>() {
     assert_eq!(fixture.report(&fixture.live, &session, THEN), None);
 }
 
-pub(super) async fn a_report_goes_with_its_session_and_comes_with_the_refusal_alone<B: Backend>() {
+pub(super) async fn a_report_is_stored_with_the_rejection_and_removed_with_the_session<
+    B: Backend,
+>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.refused().await;
     let (kept, now) = (fixture.refused().await, THEN);

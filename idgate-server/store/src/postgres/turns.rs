@@ -83,7 +83,7 @@ mod tests {
     use idgate_base::clock::SystemClock;
 
     #[tokio::test]
-    async fn a_client_waits_behind_itself_and_nobody_else_does() {
+    async fn a_busy_client_only_delays_itself() {
         let turns = Turns::of(4, Arc::new(SystemClock));
         let (much, little) = (LaneKey::of("much"), LaneKey::of("little"));
         let first = turns.clone().take(much).await.unwrap();

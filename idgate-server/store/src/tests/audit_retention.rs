@@ -43,7 +43,7 @@ fn rewrite(fixture: &Fixture, count: i64) {
 }
 
 #[tokio::test]
-async fn a_beginning_that_was_rewritten_is_not_removed() {
+async fn a_rewritten_beginning_of_a_chain_is_not_removed() {
     type Alter = fn(&Connection);
     let forge: [(&str, i64, usize, Alter); 5] = [
         ("the next entry follows another", 2, 2, |main| {
@@ -116,7 +116,7 @@ fn entries_removed_during_a_walk_are_not_reported_missing() {
 }
 
 #[tokio::test]
-async fn a_chain_that_was_altered_below_a_checkpoint_is_signed_for_no_more() {
+async fn a_chain_altered_below_a_checkpoint_gets_no_more_checkpoints() {
     for alteration in [
         "UPDATE audit_entries SET entry_hash = zeroblob(32) WHERE seq = 7",
         "UPDATE audit_entries SET entry_hash = zeroblob(32) WHERE seq = 8",
@@ -134,7 +134,7 @@ async fn a_chain_that_was_altered_below_a_checkpoint_is_signed_for_no_more() {
 }
 
 #[tokio::test]
-async fn nothing_is_removed_within_a_day_of_a_step_of_the_clock_nor_of_a_late_start() {
+async fn nothing_is_removed_within_a_day_of_a_clock_step_or_a_late_start() {
     let mut fixture = Fixture::new();
     let store: Arc<Store> = Arc::new(fixture.store.take().unwrap());
     let clock = VirtualClock::at(NOW);

@@ -40,7 +40,7 @@ fn behind() -> Option<(Nodes, Proxy, VirtualClock)> {
 
 /// The clock of timeouts does not move, so none of these results comes from a timeout.
 #[tokio::test]
-async fn a_database_that_is_cut_off_is_told_within_2_seconds_and_used_again_within_2() {
+async fn a_lost_database_connection_is_reported_and_recovered_within_2_seconds() {
     let Some((fixture, proxy, _clock)) = behind() else { return };
     let session = fixture.session(&fixture.live).await;
     let (store, new) = (fixture.store(), fixture.new_session(&fixture.live, NOW));
@@ -59,7 +59,7 @@ async fn a_database_that_is_cut_off_is_told_within_2_seconds_and_used_again_with
 }
 
 #[tokio::test]
-async fn a_frozen_database_is_told_within_15_seconds() {
+async fn a_frozen_database_is_reported_within_15_seconds() {
     let Some((fixture, proxy, clock)) = behind() else { return };
     let session = fixture.session(&fixture.live).await;
     proxy.freeze();
@@ -92,7 +92,7 @@ async fn a_frozen_database_is_told_within_15_seconds() {
 }
 
 #[tokio::test]
-async fn what_became_of_a_commit_whose_answer_is_lost_is_looked_up() {
+async fn the_outcome_of_an_unacknowledged_commit_is_looked_up() {
     let Some((fixture, proxy, _clock)) = behind() else { return };
     let (store, live) = (fixture.store(), &fixture.live);
     let made = fixture.new_session(live, NOW);
@@ -130,7 +130,7 @@ async fn what_became_of_a_commit_whose_answer_is_lost_is_looked_up() {
 }
 
 #[tokio::test]
-async fn nodes_know_how_many_they_are() {
+async fn every_node_knows_the_number_of_nodes() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -162,7 +162,7 @@ async fn of_nodes_that_start_together_only_one_grants_whole_limits() {
 }
 
 #[tokio::test]
-async fn what_a_session_may_is_counted_over_all_nodes() {
+async fn a_sessions_rate_limit_is_counted_over_all_nodes() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -250,7 +250,7 @@ fn lease<'a>(store: &'a Store, live: &Caller, count: usize) -> Write<'a, Vec<Lea
 }
 
 #[tokio::test]
-async fn each_notification_is_leased_by_one_node_and_ended_by_that_one() {
+async fn a_notification_is_leased_and_ended_by_the_same_node() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -276,7 +276,7 @@ async fn each_notification_is_leased_by_one_node_and_ended_by_that_one() {
 }
 
 #[tokio::test]
-async fn what_was_held_goes_one_by_one_whichever_nodes_send_it() {
+async fn held_notifications_are_sent_one_at_a_time_over_all_nodes() {
     if !PostgresDatabase::is_there() {
         return;
     }
@@ -304,7 +304,7 @@ async fn what_was_held_goes_one_by_one_whichever_nodes_send_it() {
 
 /// An earlier version cannot read a session with this end.
 #[tokio::test]
-async fn sessions_of_a_revoked_client_end_once_every_node_knows_how() {
+async fn sessions_of_a_revoked_client_end_once_every_node_supports_it() {
     if !PostgresDatabase::is_there() {
         return;
     }

@@ -295,7 +295,7 @@ async fn a_deletion_does_not_wait_for_a_reader_of_the_results() {
 }
 
 #[tokio::test]
-async fn what_is_due_later_than_it_can_be_is_erased_at_once_and_never_read() {
+async fn a_result_due_implausibly_late_is_erased_from_every_file() {
     let mut fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
     let result = pieces(&fixture, session.id());

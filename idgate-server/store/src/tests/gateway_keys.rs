@@ -32,7 +32,7 @@ fn a_private_key_is_sealed_and_leaves_every_file_when_it_retires() {
 }
 
 #[tokio::test]
-async fn with_open_sessions_it_leaves_every_file_when_the_last_of_them_is_over() {
+async fn a_retired_key_is_erased_after_its_last_open_session() {
     let fixture = Fixture::new();
     let session = fixture.session(&fixture.live).await;
     let needle = needle(&fixture);

@@ -87,7 +87,7 @@ async fn all<T>(writes: Vec<Write<'_, T>>) -> Vec<Result<T, StoreError>> {
 }
 
 #[tokio::test]
-async fn what_is_asked_for_together_is_committed_together() {
+async fn concurrent_changes_of_a_client_are_committed_together() {
     let Some(fixture) = Nodes::started() else { return };
     let new = fixture.some(40);
     let before = fixture.transactions("audit_entries");
@@ -126,7 +126,7 @@ async fn what_is_asked_for_together_is_committed_together() {
 /// A node takes its changes when its turn has come, so that even many nodes write in few
 /// transactions.
 #[tokio::test]
-async fn all_that_comes_before_a_nodes_turn_is_committed_together() {
+async fn changes_that_arrive_before_a_nodes_turn_are_committed_together() {
     let Some(fixture) = Nodes::started() else { return };
     let new = fixture.some(40);
     let held = fixture.hold_turn();

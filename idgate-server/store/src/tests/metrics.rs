@@ -139,7 +139,7 @@ async fn damaged_metrics_do_not_delay_settlements_and_fail_their_reader() {
 }
 
 #[tokio::test]
-async fn hours_that_no_window_reaches_go_and_types_are_bounded() {
+async fn old_metric_hours_are_removed_and_types_are_bounded() {
     let fixture = Fixture::new();
     let mut random = Random(1);
     let mut add = async |hour: i64, name: String| {

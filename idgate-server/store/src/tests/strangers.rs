@@ -31,7 +31,7 @@ fn occupy(store: &Store) -> Vec<mpsc::Sender<()>> {
 }
 
 #[tokio::test]
-async fn made_up_keys_and_sessions_wait_in_one_lane_and_known_ones_in_their_own() {
+async fn unknown_names_wait_in_one_lane_and_known_ones_in_their_own() {
     let mut fixture = Fixture::new();
     let session = fixture.session(&fixture.live).await;
     // Names that were known before a restart are known after it.

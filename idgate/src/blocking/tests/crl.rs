@@ -32,7 +32,7 @@ fn crl(issuer: &Identity, revoked: &[&[u8]]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn the_certificates_crl_is_fetched_and_decides() {
+async fn the_issuer_certificates_crl_is_fetched_and_decides() {
     let (root, stranger) =
         (Identity::issuer_root(Curve::P256, NOW.0), Identity::iaca(Curve::P256, NOW.0));
     let source = Loopback::start().await;

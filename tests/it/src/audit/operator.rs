@@ -104,7 +104,7 @@ fn exported_checkpoints_reveal_a_rollback_of_the_whole_directory() {
 }
 
 #[test]
-fn a_rollback_of_the_whole_directory_is_found_by_an_export_as_it_was_printed() {
+fn an_earlier_export_reveals_a_rollback_of_the_whole_directory() {
     let outside = tempfile::tempdir().unwrap();
     let backup = outside.path().join("backup");
     let mut installation = stopped_installation(Installation::new());
@@ -133,7 +133,7 @@ fn a_rollback_of_the_whole_directory_is_found_by_an_export_as_it_was_printed() {
 }
 
 #[test]
-fn a_line_that_no_crash_has_cut_makes_a_checkpoint_file_unusable() {
+fn a_line_damaged_other_than_by_a_crash_makes_a_checkpoint_file_unusable() {
     let mut installation = stopped_installation(Installation::new());
     let export = installation.run(&["audit", "export"]).stdout;
     let points = serde_json::from_str::<Value>(&export).unwrap()["checkpoints"].clone();
@@ -248,7 +248,7 @@ fn revoking_a_client_and_changing_trust_are_audited() {
 
 /// Entries past the retention are removed, and a signed record allows verifying the rest.
 #[test]
-fn entries_older_than_the_retention_are_removed_behind_a_signed_record() {
+fn audit_entries_past_the_retention_are_removed_with_a_signed_record() {
     use idgate_store::OperatorStore;
     let installation = Installation::new().with("IDGATE_AUDIT_RETENTION", "30");
     let day = 24 * 60 * 60 * 1000;

@@ -54,7 +54,7 @@ fn the_log_says_at_the_start_that_a_certificate_has_expired() {
 }
 
 #[test]
-fn an_expired_certificate_makes_no_session_and_everything_says_so() {
+fn an_expired_certificate_creates_no_session_and_is_reported_everywhere() {
     let ((gateway, mut tenant), ca) = (started("haip,draft", &[]), Ca::new());
     let installation = &gateway.installation;
     let asked = csr(installation, &[]);

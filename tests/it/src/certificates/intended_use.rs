@@ -67,7 +67,7 @@ fn a_session_carries_exactly_the_certificate_of_its_use_or_the_default() {
 }
 
 #[test]
-fn a_use_that_is_not_registered_is_refused_with_those_there_are() {
+fn an_unregistered_intended_use_is_rejected_with_the_registered_ones() {
     let (gateway, mut tenant, _) = registered();
     let refused = tenant.post_session(&wish_for(Some("shop")));
     let refused = refused.expect_error(400, "invalid_request");
@@ -84,7 +84,7 @@ fn a_use_that_is_not_registered_is_refused_with_those_there_are() {
 }
 
 #[test]
-fn the_chosen_certificate_decides_what_is_too_much_and_whether_it_is_refused() {
+fn the_chosen_registration_certificate_decides_what_is_rejected() {
     let (gateway, mut tenant, _) = registered();
     let refused = tenant.post_session(&wish_for(Some("bank")));
     let refused = refused.expect_error(400, "invalid_request");
@@ -109,7 +109,7 @@ fn the_chosen_certificate_decides_what_is_too_much_and_whether_it_is_refused() {
 }
 
 #[test]
-fn the_first_end_of_all_uses_is_told() {
+fn the_first_expiry_of_all_registrations_is_reported() {
     let (gateway, _, _) = registered();
     let told = told(&gateway.installation);
     let ends = told.iter().filter(|(status, said)| status == "warning" && said.contains("ends on"));
@@ -158,7 +158,7 @@ fn the_default_registration_is_listed_first_and_removed_last() {
 }
 
 #[test]
-fn a_name_has_1_to_64_characters_of_a_few_and_what_is_refused_changes_nothing() {
+fn an_intended_use_has_1_to_64_allowed_characters() {
     let (gateway, _, _) = registered();
     let (installation, id) = (&gateway.installation, gateway.client.client_id.as_str());
     let text = jwt(&["given_name"], 3600);
@@ -181,7 +181,7 @@ fn of_service(service: &str) -> String {
 }
 
 #[test]
-fn it_is_for_a_service_of_the_access_certificate() {
+fn a_registration_must_match_the_service_of_the_access_certificate() {
     let ((gateway, mut tenant), ca) = (started("haip", &[]), Ca::new());
     let (installation, id) = (&gateway.installation, gateway.client.client_id.as_str());
     certify_party(installation, &ca, "VATUT-123", &[]);
@@ -202,7 +202,7 @@ fn it_is_for_a_service_of_the_access_certificate() {
 }
 
 #[test]
-fn a_certificate_without_timestamps_is_warned_of_at_import_and_by_doctor() {
+fn a_registration_without_timestamps_causes_a_warning() {
     let ((gateway, _), ca) = (started("haip", &[]), Ca::new());
     let installation = &gateway.installation;
     let imported = certify_party(installation, &ca, "VATUT-123", &[]);

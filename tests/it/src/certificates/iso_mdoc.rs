@@ -75,7 +75,7 @@ fn signed_by(chain: Option<Vec<idgate_testkit::openid4vp::Certificate>>, ca: &Ca
 }
 
 #[test]
-fn it_goes_with_a_signed_device_request_of_the_second_edition_and_the_answer_is_verified() {
+fn a_signed_second_edition_device_request_carries_the_registration() {
     let mut desk = Desk::start(&[]);
     let first = passed_on(&desk.tenant.create(&wish()));
     assert_eq!((&first.registration, &first.reader_auth_all), (&None, &None), "1.0 without one");
@@ -106,7 +106,7 @@ fn more_than_is_registered_is_refused_before_a_browser_sees_it() {
 }
 
 #[test]
-fn where_the_operator_keeps_to_the_first_edition_none_goes_and_nothing_is_held_to_it() {
+fn a_first_edition_device_request_carries_no_registration() {
     let mut desk = Desk::start(&[("IDGATE_DC_API_ISO", "1.0")]);
     desk.register("given_name", &["--strict"]);
     let request = passed_on(&desk.tenant.create(&wish()));

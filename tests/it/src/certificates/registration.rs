@@ -58,7 +58,7 @@ pub(super) fn told(installation: &Installation) -> Vec<(String, String)> {
 }
 
 #[test]
-fn one_of_another_party_than_the_certificate_is_not_sent() {
+fn a_registration_of_another_party_is_not_sent() {
     let ((gateway, mut tenant), ca) = (started("haip", &[]), Ca::new());
     let installation = &gateway.installation;
     let id = gateway.client.client_id.as_str();
@@ -84,7 +84,7 @@ fn one_of_another_party_than_the_certificate_is_not_sent() {
 }
 
 #[test]
-fn it_is_of_the_party_of_the_clients_certificate_or_else_of_the_gateways() {
+fn a_registration_must_be_for_the_party_of_the_signing_certificate() {
     let ((gateway, mut tenant), ca) = (started("haip", &[]), Ca::new());
     let installation = &gateway.installation;
     let id = gateway.client.client_id.as_str();
@@ -103,7 +103,7 @@ fn it_is_of_the_party_of_the_clients_certificate_or_else_of_the_gateways() {
 }
 
 #[test]
-fn an_expired_one_is_not_sent_and_if_strict_refuses() {
+fn an_expired_registration_is_not_sent_and_rejects_sessions_if_strict() {
     let installation = Installation::new().with("IDGATE_PROFILES", "haip").with_machine();
     let (gateway, ca) = (Gateway::start_on(installation), Ca::new());
     let (installation, mut tenant) = (&gateway.installation, gateway.tenant());
@@ -128,7 +128,7 @@ fn an_expired_one_is_not_sent_and_if_strict_refuses() {
 }
 
 #[test]
-fn its_end_is_told_in_doctor_log_and_metric() {
+fn an_expiring_registration_is_in_doctor_log_and_metrics() {
     let ((gateway, _), ca) = (started("haip", &[]), Ca::new());
     let installation = &gateway.installation;
     certify(installation, &ca, 90, &[]);
@@ -149,7 +149,7 @@ fn its_end_is_told_in_doctor_log_and_metric() {
 }
 
 #[test]
-fn a_long_list_of_what_is_beyond_is_told_short() {
+fn a_long_list_of_unregistered_claims_is_shortened() {
     let ((gateway, mut tenant), ca) = (started("haip", &[]), Ca::new());
     let installation = &gateway.installation;
     certify(installation, &ca, 90, &[]);
@@ -191,7 +191,7 @@ fn a_registration_certificate_goes_to_wallets_until_it_is_removed() {
 }
 
 #[test]
-fn who_asks_for_more_is_told_or_refused() {
+fn requests_beyond_the_registration_are_reported_or_rejected() {
     let ((gateway, mut tenant), ca) = (started("haip", &[]), Ca::new());
     let installation = &gateway.installation;
     certify(installation, &ca, 90, &[]);

@@ -121,7 +121,7 @@ fn a_client_signs_with_its_own_certificate_and_others_with_the_gateways() {
 }
 
 #[test]
-fn x509_san_dns_goes_by_the_host_and_needs_it_in_the_certificate() {
+fn x509_san_dns_needs_the_host_in_the_certificate() {
     let address = free_address();
     let base_url = format!("http://localhost:{}", address.port());
     let settings = [

@@ -24,7 +24,7 @@ fn when(database: &str, event: &str, what: &str) {
 }
 
 #[test]
-fn a_copy_that_another_one_took_over_writes_nothing_more() {
+fn a_superseded_copy_writes_nothing_more() {
     let Some(cluster) = stores::cluster() else { return };
     let mut moving = Moving::new();
     let listed = moving.listed();
@@ -44,7 +44,7 @@ fn a_copy_that_another_one_took_over_writes_nothing_more() {
 
 /// A statement takes longer than the gateway's limit, and a command runs in between.
 #[test]
-fn no_command_changes_a_directory_before_its_copy_is_over() {
+fn commands_cannot_change_a_directory_during_its_copy() {
     let Some(cluster) = stores::cluster() else { return };
     let mut moving = Moving::new();
     let listed = moving.listed();
@@ -129,7 +129,7 @@ fn stride() -> usize {
 }
 
 #[test]
-fn a_copy_killed_at_any_statement_is_finished_by_the_next_and_served_by_nobody_before() {
+fn a_copy_killed_at_any_statement_is_finished_by_the_next_one() {
     let Some(cluster) = stores::cluster() else { return };
     let mut moving = Moving::new();
     let listed = moving.listed();

@@ -91,7 +91,7 @@ fn an_offered_hash_algorithm_is_named_in_the_proof() {
 }
 
 #[test]
-fn a_missing_wrong_or_further_hash_is_refused() {
+fn a_missing_wrong_or_extra_transaction_hash_is_rejected() {
     let other = base64url(&HashAlg::Sha256.hash(b"another"));
     for change in 0..4 {
         let mut gateway = Gateway::new();
@@ -150,7 +150,7 @@ fn a_credential_not_named_in_transaction_data_cannot_agree() {
 }
 
 #[test]
-fn a_wallet_that_does_not_know_transaction_data_is_refused() {
+fn a_wallet_without_transaction_data_support_is_rejected() {
     let mut gateway = Gateway::new();
     let asked = asking(json!([payment(json!({}))]));
     let (mut session, request) = gateway.open(&asked, &[Format::SdJwtVc]);

@@ -230,7 +230,7 @@ fn the_demo_names_an_address_that_is_in_use() {
 }
 
 #[test]
-fn a_walk_that_cannot_go_on_ends_with_its_reason_and_code_1() {
+fn a_failing_demo_ends_with_its_reason_and_code_1() {
     let flags = ["demo", "--once", "--client-id", "x509_san_dns"];
     // A certificate names no host if the base URL has none.
     let output = Installation::new().run(&flags);

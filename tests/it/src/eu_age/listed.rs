@@ -47,7 +47,7 @@ fn a_proof_of_age_from_a_listed_provider_is_verified_and_names_it() {
 }
 
 #[test]
-fn an_age_list_without_providers_is_taken_and_nothing_is_trusted_by_it() {
+fn an_empty_age_list_is_accepted_and_trusts_no_provider() {
     let installation = Installation::new();
     let signer = list_signer(now_ms());
     let added =

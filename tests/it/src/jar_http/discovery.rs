@@ -42,7 +42,7 @@ fn a_gateway_in_request_mode_inline_publishes_the_documents_too() {
 }
 
 #[test]
-fn anybody_may_read_and_keep_the_documents_for_five_minutes() {
+fn discovery_documents_are_public_and_cacheable_for_five_minutes() {
     let gateway = Gateway::start();
     let mut http = gateway.http();
     for path in ["/.well-known/jwks.json", "/.well-known/did.json"] {
@@ -63,7 +63,7 @@ fn anybody_may_read_and_keep_the_documents_for_five_minutes() {
 }
 
 #[test]
-fn a_rotation_is_in_force_for_new_sessions_and_open_ones_keep_their_key() {
+fn a_key_rotation_applies_to_new_sessions_and_open_ones_keep_their_key() {
     let mut desk = Desk::jar();
     let created = desk.create();
     let before = text(&desk.get(&created).expect_status(200));
@@ -90,7 +90,7 @@ fn a_rotation_is_in_force_for_new_sessions_and_open_ones_keep_their_key() {
 }
 
 #[test]
-fn a_retired_key_signs_over_restarts_and_is_wiped_behind_its_last_session() {
+fn a_retired_key_survives_restarts_and_is_erased_after_its_last_session() {
     let mut desk = Desk::start(Installation::at_one_address(), "jar");
     let created = desk.create();
     let old = desk.fetch(&created).header["kid"].clone();

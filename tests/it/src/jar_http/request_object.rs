@@ -123,7 +123,7 @@ fn concurrent_fetches_get_the_same_request() {
 }
 
 #[test]
-fn a_wallets_nonce_is_copied_into_the_object() {
+fn the_wallet_nonce_is_in_the_request_object() {
     let mut desk = Desk::jar();
     let created = desk.create();
     let post = |body: &str| form_post(&created, body);

@@ -30,7 +30,7 @@ fn files_with(desk: &Desk, pieces: &[Vec<u8>]) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_sessions_key_leaves_every_file_when_the_session_settles() {
+fn a_session_key_is_erased_from_every_file_after_settlement() {
     let mut desk = Desk::jar();
     let sessions = [(); 4].map(|()| desk.create());
     let pieces = sessions.clone().map(|created| {

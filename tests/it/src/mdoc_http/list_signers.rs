@@ -109,7 +109,7 @@ fn the_signer_of_a_status_list_is_checked_for_revocation() {
 
 /// The list takes 3 s, and so does its signer's CRL, which is fetched after it.
 #[test]
-fn the_sources_of_all_rounds_have_five_seconds_together() {
+fn all_status_fetches_of_an_answer_share_five_seconds() {
     let installation = Installation::new().with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8");
     let mut desk = Desk::start(installation.with_machine(), true, &[]);
     let machine = desk.gateway.installation.machine().clone();
@@ -162,7 +162,7 @@ fn the_sources_of_all_rounds_have_five_seconds_together() {
 }
 
 #[test]
-fn a_token_without_exp_counts_for_the_status_max_age() {
+fn a_status_token_without_exp_is_valid_for_status_max_age() {
     let mut desk = fetching(true);
     let host = Host::start();
     let authority = desk.authority.clone();

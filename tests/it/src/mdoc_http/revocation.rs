@@ -208,7 +208,7 @@ fn the_identifier_list_is_fetched_and_decides() {
 }
 
 #[test]
-fn a_status_list_that_cannot_be_had_is_not_replaced_by_an_identifier_list() {
+fn an_unavailable_status_list_is_not_replaced_by_an_identifier_list() {
     let mut desk = fetching(true);
     let host = Host::start();
     let (signer, iat) = (silent(&desk.authority), numeric_date(now_ms()));

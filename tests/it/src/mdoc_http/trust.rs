@@ -32,7 +32,7 @@ fn sha256(material: &Value) -> &str {
 }
 
 #[test]
-fn a_key_changes_without_a_gap() {
+fn an_issuer_key_can_be_replaced_without_a_gap() {
     let gateway = Gateway::start();
     let installation = &gateway.installation;
     let old = show(installation, ISSUER);

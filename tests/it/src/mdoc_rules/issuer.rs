@@ -118,7 +118,7 @@ fn a_root_in_the_chain_is_not_trusted_for_that_reason() {
 }
 
 #[test]
-fn roots_for_sd_jwts_never_vouch_for_mdocs() {
+fn sd_jwt_roots_are_never_trusted_for_mdocs() {
     refused(UntrustedIssuer, |case| {
         case.trust.sd_jwt_roots = core::mem::take(&mut case.trust.roots);
     });

@@ -87,7 +87,7 @@ fn a_forged_presentation_is_refused_with_its_reason() {
 
 /// The page and its server see the answer before the gateway does (OpenID4VP A, HAIP 1.0, 5.2).
 #[test]
-fn answers_through_browsers_are_encrypted_whatever_those_to_links_are() {
+fn answers_through_browsers_are_always_encrypted() {
     for way in [PLAIN, Way::Inline { encrypted: false }, Way::Haip] {
         let (gateway, mut session, protocol, request) = asked(way, &["pid"]);
         let answer = wallet().answer_1_0(&request, NOW.0).unwrap();
@@ -103,7 +103,7 @@ fn answers_through_browsers_are_encrypted_whatever_those_to_links_are() {
 
 /// Wallets got this wrong for a long time (OpenID4VP A.4).
 #[test]
-fn the_audience_is_the_prefix_and_the_origin_and_nothing_else() {
+fn the_audience_is_exactly_the_prefix_and_the_origin() {
     for audience in [
         "https://shop.example",
         "origin:https://shop.example/",
@@ -158,7 +158,7 @@ fn of_several_origins_the_one_that_fits_is_reported() {
 /// An SD-JWT VC's key binding names its page. An mdoc's proof has to be tried for each origin, and
 /// nothing else is repeated.
 #[test]
-fn several_origins_cost_a_device_signature_each_and_nothing_else() {
+fn each_further_origin_costs_an_mdoc_one_device_signature() {
     let many: Vec<_> = (1..5).map(|n| format!("https://shop{n}.example")).collect();
     let many: Vec<_> = [SHOP].into_iter().chain(many.iter().map(String::as_str)).collect();
     let cost = |ids: &[&str], origins: &[&str], from: &str| {
@@ -182,7 +182,7 @@ fn several_origins_cost_a_device_signature_each_and_nothing_else() {
 }
 
 #[test]
-fn one_answer_is_of_one_page() {
+fn an_answer_is_accepted_for_its_own_page_only() {
     let mut gateway = Gateway::for_browsers(PLAIN, DcApi::Unsigned);
     let mut session = gateway.create_for(&asking(&["pid", "mdl"]), &[], &[SHOP, OTHER]);
     let [(protocol, mut mixed), (_, other)] = [SHOP, OTHER].map(|origin| {
@@ -195,7 +195,7 @@ fn one_answer_is_of_one_page() {
 }
 
 #[test]
-fn what_is_not_an_answer_to_the_request_changes_nothing() {
+fn a_malformed_browser_answer_changes_nothing() {
     let malformed = |way: Way, change: &dyn Fn(&Answer, &str) -> String| {
         let (gateway, mut session, protocol, request) = asked(way, &["pid"]);
         let answer = wallet().answer_1_0(&request, NOW.0).unwrap();
@@ -264,7 +264,7 @@ fn an_error_of_the_wallet_settles_the_session() {
 }
 
 #[test]
-fn a_browser_and_a_link_are_two_ways_to_one_answer() {
+fn a_session_is_settled_once_through_the_browser_or_the_link() {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Signed);
     let session = gateway.create_for(&asking(&["pid"]), &[], &[SHOP]);
     assert_eq!(session.offers().count(), 2);

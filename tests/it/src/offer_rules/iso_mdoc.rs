@@ -110,7 +110,7 @@ fn the_iso_mdoc_request_is_last_and_asks_for_the_same_elements() {
 
 /// ISO/IEC 18013-5 9.1.4.
 #[test]
-fn it_is_signed_under_the_verifiers_certificate_where_requests_are_signed() {
+fn iso_mdoc_requests_are_signed_if_requests_are_signed() {
     for way in [PLAIN, Way::Haip] {
         for dc_api in [DcApi::Signed, DcApi::Multisigned] {
             let (gateway, _, mut request) = asked(way, dc_api);
@@ -164,7 +164,7 @@ fn a_tenant_can_switch_off_the_iso_mdoc_request() {
 
 /// The signature covers the transcript, and the transcript covers the origin.
 #[test]
-fn a_signed_one_is_for_one_origin() {
+fn a_signed_iso_mdoc_request_is_for_one_origin() {
     for (way, dc_api, is_refused) in [
         (Way::Haip, DcApi::Signed, true),
         (PLAIN, DcApi::Multisigned, true),

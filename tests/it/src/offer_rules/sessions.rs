@@ -48,7 +48,7 @@ fn either_offer_is_answered_and_the_result_names_it() {
 }
 
 #[test]
-fn an_answer_to_one_offer_is_no_answer_to_another() {
+fn an_answer_is_accepted_by_its_own_offer_only() {
     let (mut gateway, mut session, _, haip, draft) = both();
     let id = offer(&session, Profile::Draft).id().cloned();
     for (offer, body) in [(None, &draft), (id.as_ref(), &haip)] {
@@ -60,7 +60,7 @@ fn an_answer_to_one_offer_is_no_answer_to_another() {
 }
 
 #[test]
-fn the_offer_that_settles_closes_the_others() {
+fn settling_one_offer_closes_the_others() {
     let (mut gateway, mut session, request, haip, draft) = both();
     let id = offer(&session, Profile::Draft).id().cloned();
     gateway.settle(&mut session, None, &haip);

@@ -19,7 +19,7 @@ fn agreeing(desk: &Desk, asked: &Asked, text: &str) -> Answer {
 }
 
 #[test]
-fn of_two_that_are_named_the_sd_jwt_signs_and_the_mdoc_is_not_named_to_the_wallet() {
+fn transaction_data_for_both_formats_names_only_the_sd_jwt_to_the_wallet() {
     let mut desk = Desk::start(HAIP);
     let mut body = desk.body(BOTH);
     let payment = json!({ "type": "com.example.payment", "credential_ids": ["licence", "pid"],

@@ -130,7 +130,7 @@ fn a_draft_answer_of_a_haip_session_is_read_with_the_code_too() {
 }
 
 #[test]
-fn the_answer_to_one_request_does_not_fit_the_other() {
+fn an_answer_to_one_request_does_not_fit_the_other() {
     let mut desk = Desk::of_two_profiles();
     let created = desk.create_in_both(SD_JWT_VC);
     let asked = desk.new_request(&created, SD_JWT_VC);

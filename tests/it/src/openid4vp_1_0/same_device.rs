@@ -5,7 +5,7 @@ use super::*;
 use crate::tenant::members;
 
 #[test]
-fn claims_are_read_with_the_code_of_the_browser_alone() {
+fn claims_are_read_only_with_the_browsers_response_code() {
     let mut desk = Desk::start(HAIP);
     let created = desk.create(SD_JWT_VC);
     let asked = desk.request(&created, SD_JWT_VC);

@@ -25,7 +25,7 @@ impl Desk {
 }
 
 #[test]
-fn open_sessions_of_a_profile_that_is_switched_off_are_served_to_their_end() {
+fn open_sessions_of_a_disabled_profile_are_served_to_their_end() {
     for variant in [
         HAIP,
         v1(Prefix::X509SanDns, true),
@@ -69,7 +69,7 @@ fn open_sessions_with_two_requests_are_served_after_switching_to_draft_alone() {
 }
 
 #[test]
-fn open_sessions_of_pages_are_answered_to_their_end_where_browsers_are_asked_no_more() {
+fn open_browser_sessions_are_served_after_disabling_browser_requests() {
     let off = ("IDGATE_DC_API", "off");
     for (settings, code) in
         [(&[off][..], "unknown_field"), (&[off, ("IDGATE_PROFILES", "draft")], "invalid_request")]

@@ -15,7 +15,7 @@ use crate::tenant::{Tenant, answer_request};
 const TURNS: usize = 8;
 
 #[test]
-fn answers_on_a_silent_status_host_leave_other_hosts_alone() {
+fn a_silent_status_host_does_not_delay_other_hosts() {
     let mut ward = Ward::start(Fault::NoPermit).unwrap();
     ward.freeze();
     let now_ms = ward.now_ms();
@@ -72,7 +72,7 @@ fn answers_on_a_silent_status_host_leave_other_hosts_alone() {
 }
 
 #[test]
-fn an_issuer_with_many_silent_hosts_leaves_other_issuers_alone() {
+fn an_issuer_with_silent_hosts_does_not_delay_other_issuers() {
     let mut ward = Ward::start(Fault::NoPermit).unwrap();
     let (uri, now_ms) = (ward.source.next_uri(), ward.now_ms());
     let good = open_for(&mut ward.tenant, OTHER_ISSUER, Some(&uri), now_ms);

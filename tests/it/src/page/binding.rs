@@ -11,7 +11,7 @@ fn assert_tells_nothing(page: &str) {
 }
 
 #[test]
-fn looking_takes_nothing_and_the_first_browser_that_acts_has_the_page() {
+fn opening_a_page_binds_nothing_and_the_first_browser_to_act_gets_it() {
     let (gateway, _, created, mut first) = opened(&request());
     let mut second = Browser::new(&gateway, &created);
     for _ in 0..2 {
@@ -163,7 +163,7 @@ fn a_settled_page_without_a_browser_gives_no_code() {
 }
 
 #[test]
-fn the_browser_of_the_page_brings_back_the_code_that_the_tenant_reads() {
+fn the_pages_browser_returns_the_page_code_to_the_tenant() {
     let (gateway, mut tenant, created, mut browser) = opened(&request());
     browser.take();
     let reply = tenant.post_answer(&created.id, &form(&sample_wallet(), &created));
@@ -197,7 +197,7 @@ fn without_a_redirect_uri_there_is_no_response_code() {
 }
 
 #[test]
-fn where_the_wallet_leads_back_nobody_scans_and_the_page_has_no_code() {
+fn a_same_device_page_has_no_page_code_and_no_qr_code() {
     let gateway = Gateway::trusting(installation().with("IDGATE_PROFILES", "1.0"), &sample_trust());
     let mut tenant = gateway.tenant();
     let mut request = request();
@@ -220,7 +220,7 @@ fn where_the_wallet_leads_back_nobody_scans_and_the_page_has_no_code() {
 }
 
 #[test]
-fn a_page_is_framed_by_the_clients_own_origins_if_it_asks_for_that() {
+fn a_page_can_be_framed_by_the_clients_origins_on_request() {
     let (gateway, _, _, mut browser) = opened(&request());
     let framers = |browser: &mut Browser, below: &str| {
         let page = browser.get(below).expect_status(200);

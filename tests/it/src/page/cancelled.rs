@@ -39,7 +39,7 @@ fn end_of(gateway: &Gateway, created: &Created) -> Value {
 }
 
 #[test]
-fn a_person_ends_the_session_and_the_tenant_sees_it() {
+fn a_person_can_cancel_and_the_tenant_sees_it() {
     let (gateway, mut tenant, created, mut browser) = opened(&request());
     browser.take();
     let page = browser.page();
@@ -154,7 +154,7 @@ fn a_session_whose_answer_is_being_checked_is_not_cancelled() {
 }
 
 #[test]
-fn stream_webhook_and_sums_say_so_as_of_every_other_end() {
+fn a_cancellation_is_in_the_stream_the_webhook_and_the_metrics() {
     let receiver = Receiver::start();
     let installation = installation()
         .with("IDGATE_WEBHOOK_ALLOW_CIDRS", "127.0.0.0/8")

@@ -24,7 +24,7 @@ fn page(gateway: &Gateway) -> String {
 }
 
 #[test]
-fn the_page_leads_to_the_deletion_of_data_and_to_the_authority_of_the_certificate_that_is_sent() {
+fn the_page_links_to_data_deletion_and_the_supervisory_authority() {
     let installation = installation().with("IDGATE_PROFILES", "1.0,haip");
     let gateway = Gateway::trusting(installation, &sample_trust());
     certify(&gateway.installation, &Ca::new(), 90, &[]);

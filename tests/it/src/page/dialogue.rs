@@ -147,7 +147,7 @@ fn an_invalid_answer_changes_nothing_and_a_decline_ends_the_session() {
 }
 
 #[test]
-fn what_is_not_an_answer_gives_no_code_to_the_browser_that_sent_it() {
+fn an_invalid_answer_gives_its_browser_no_code() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let mut request = request();
@@ -178,7 +178,7 @@ fn a_draft_session_has_no_browser_dialogue() {
 }
 
 #[test]
-fn a_page_brings_back_six_answers_a_minute_and_none_that_is_oversized() {
+fn a_page_accepts_six_answers_a_minute_and_no_oversized_one() {
     let gateway = limited();
     let mut tenant = gateway.tenant();
     let (created, other) = (tenant.create(&request()), tenant.create(&request()));
@@ -229,7 +229,7 @@ fn answers_from_other_browsers_are_not_read_or_counted() {
 /// Planted in a credential, and searched for in everything that the page's browser and the log
 /// received.
 #[test]
-fn no_claim_comes_back_to_the_page_or_gets_into_the_log() {
+fn no_claim_is_in_the_pages_responses_or_in_the_log() {
     const PLANTED: &str = "Sentinel-given-Q7f3xZ";
     let installation =
         installation().with("IDGATE_PROFILES", "1.0,draft").with("IDGATE_LOG", "trace");

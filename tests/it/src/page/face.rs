@@ -17,7 +17,7 @@ fn set(gateway: &Gateway, more: &[&str]) -> crate::server::Output {
 }
 
 #[test]
-fn an_accent_becomes_a_style_that_can_be_read_and_nothing_else_of_the_clients() {
+fn an_accent_becomes_a_readable_style_and_nothing_else() {
     let gateway = gateway();
     let created = gateway.tenant().create(&request());
     let mut browser = Browser::new(&gateway, &created);
@@ -86,7 +86,7 @@ fn the_page_names_the_operator_and_links_to_privacy_and_help() {
 }
 
 #[test]
-fn a_person_can_try_again_where_the_tenant_says_and_without_a_code() {
+fn retry_uri_is_shown_and_never_has_a_code() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
     let again = "https://shop.example/again?order=1";

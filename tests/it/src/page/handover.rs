@@ -111,7 +111,7 @@ fn text(response: Response) -> String {
 }
 
 #[test]
-fn a_code_is_drawn_for_the_browser_that_has_the_page_alone() {
+fn only_the_pages_browser_gets_a_handover_code() {
     let gateway = still(installation());
     let created = gateway.tenant().create(&request());
     let mut computer = Browser::new(&gateway, &created);
@@ -161,7 +161,7 @@ fn a_session_without_handover_has_neither_code_nor_address() {
 }
 
 #[test]
-fn opening_a_code_changes_nothing_and_shows_no_claim_and_no_session() {
+fn opening_a_handover_code_changes_nothing_and_shows_no_claims() {
     let (gateway, mut tenant, created, mut computer) = on_computer();
     let code = computer.code();
     let before = tenant.read(&created.id);
@@ -251,7 +251,7 @@ fn long_polling_reports_the_handover_and_the_return() {
 }
 
 #[test]
-fn it_comes_back_to_the_computer_and_goes_again() {
+fn a_page_returns_to_the_computer_and_can_be_handed_over_again() {
     let (gateway, _, created, mut computer) = on_computer();
     let first = computer.code();
     let mut phone = handed_over(&gateway, &created, &mut computer);

@@ -30,7 +30,7 @@ fn exhaust(browser: &mut Browser) -> (usize, Response) {
 }
 
 #[test]
-fn strangers_who_know_the_address_do_not_lock_out_the_browser_that_has_the_page() {
+fn other_browsers_cannot_lock_out_the_pages_browser() {
     let (gateway, created) = limited();
     let (mut own, mut stranger) =
         (Browser::new(&gateway, &created), Browser::new(&gateway, &created));
@@ -124,7 +124,7 @@ fn until_limited(http: &mut Http, request: &Request) -> (usize, Response) {
 }
 
 #[test]
-fn visits_with_a_photographed_code_hold_no_wallet_back() {
+fn visits_with_a_photographed_code_do_not_delay_the_wallet() {
     let limited = installation().with("IDGATE_RATE_LIMITS", "on").with_machine();
     let gateway = Gateway::trusting(limited.with("OID4VP_REQUEST_MODE", "jar"), &sample_trust());
     let machine = gateway.installation.machine();
@@ -177,7 +177,7 @@ fn all_networks_together_fetch_a_request_60_times_a_minute() {
 }
 
 #[test]
-fn answers_that_prove_nothing_hold_no_wallet_back() {
+fn invalid_answers_do_not_delay_the_wallet() {
     let (gateway, created) = limited();
     let address = gateway.server.address;
     let answer = sample_wallet().answer_uri(&created.uri, created.made_ms).unwrap();

@@ -66,7 +66,7 @@ fn an_address_without_the_turning_part_is_404_once_the_page_is_open() {
 }
 
 #[test]
-fn a_photographed_code_is_refused_after_15_s_and_who_followed_it_in_time_is_not() {
+fn a_photographed_code_expires_after_15_s_unless_it_was_followed() {
     let gateway = gateway("on");
     let machine = gateway.installation.machine();
     let mut tenant = gateway.tenant();

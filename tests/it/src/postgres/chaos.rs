@@ -60,7 +60,7 @@ fn fault_of(round: usize) -> Fault {
 
 #[test]
 #[ignore = "before a release: kills nodes and their database for minutes"]
-fn whatever_dies_nothing_acknowledged_is_lost_and_every_session_has_one_outcome() {
+fn under_faults_no_acknowledged_change_is_lost() {
     let permissive =
         [("IDGATE_WEBHOOK_ALLOW_CIDRS", "127.0.0.0/8"), ("IDGATE_WEBHOOK_ALLOW_HTTP", "true")];
     let Some(mut nodes) = Nodes::start_with(3, &permissive) else { return };

@@ -119,7 +119,7 @@ fn no_ciphertext_of_a_result_is_in_any_file_31_seconds_after_verification() {
 /// Data that every killed node left behind is erased by the next node before it serves.
 #[test]
 #[ignore = "before a release: waits for files of PostgreSQL"]
-fn what_no_node_was_there_to_erase_is_gone_when_one_serves_again() {
+fn results_due_while_all_nodes_were_down_are_erased_before_serving() {
     let Some(mut files) = Files::verified() else { return };
     for node in &mut files.nodes.nodes {
         node.kill();

@@ -19,7 +19,7 @@ fn sessions() -> usize {
 }
 
 #[test]
-fn of_64_answers_at_once_over_three_nodes_exactly_one_is_a_200() {
+fn of_64_concurrent_answers_over_three_nodes_exactly_one_is_a_200() {
     let Some(nodes) = Nodes::start(3) else { return };
     let addresses = nodes.addresses();
     let api_key = nodes.client.api_key.clone();

@@ -70,7 +70,7 @@ const OF_A_PAGE: usize = 60;
 const OF_STRANGERS: usize = 300;
 
 #[test]
-fn a_page_grants_its_browser_and_strangers_as_much_at_all_nodes_together_as_at_one() {
+fn a_pages_rate_limits_are_shared_by_all_nodes() {
     // Each request comes from another peer, so that only the page's limit applies.
     let settings = [
         ("IDGATE_RATE_LIMITS", "on"),

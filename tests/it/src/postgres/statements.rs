@@ -126,7 +126,7 @@ fn count(works: &[Work]) -> (Vec<usize>, usize) {
 }
 
 #[test]
-fn each_use_case_is_one_transaction_or_statement_and_asks_no_more_than_it_did() {
+fn each_use_case_sends_the_expected_number_of_statements() {
     let Some(mut logged) = Logged::start() else { return };
     let request = request_for(&["given_name"]);
     // Statements are prepared and keys cached from the first request on.

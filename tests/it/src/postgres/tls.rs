@@ -60,7 +60,7 @@ fn url(address: [u8; 4], roots: &Path) -> String {
 }
 
 #[test]
-fn a_database_is_used_over_tls_when_its_certificate_names_it_and_leads_to_a_root_that_is_trusted() {
+fn the_databases_tls_certificate_is_fully_verified() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.create("gateway", "template1");
     let (own, stranger) = (ca("database CA"), ca("another CA"));

@@ -8,7 +8,7 @@ use crate::stores;
 
 /// A key that is lost before it seals anything is not missed.
 #[test]
-fn in_a_directory_a_key_that_seals_nothing_yet_can_be_taken_away() {
+fn in_a_directory_an_unused_key_can_be_removed() {
     let stage = Stage::set(Installation::in_directory());
     let main = stage.installation.data_dir().join("idgate.db");
     taken_away(stage, |sql| {

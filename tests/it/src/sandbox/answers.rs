@@ -17,7 +17,7 @@ const BUTTONS: [(&str, [&str; 2]); 6] = [
 ];
 
 #[test]
-fn each_button_does_what_it_says_in_every_profile_and_format() {
+fn each_wallet_action_works_in_every_profile_and_format() {
     for flags in [&[][..], &["--oid4vp-request-mode", "jar"]] {
         let sandbox = Sandbox::with(flags);
         let mut tenant = sandbox.tenant();

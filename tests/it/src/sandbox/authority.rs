@@ -76,7 +76,7 @@ fn openssl_and_curl_accept_https_with_the_printed_ca() {
 /// The folder contains the key. TLS clients reject certificates that it signs for any other address
 /// or name.
 #[test]
-fn the_key_of_the_ca_for_phones_signs_for_no_other_name_and_no_other_address() {
+fn the_phone_cas_key_cannot_sign_for_other_names_or_addresses() {
     let parent = tempfile::TempDir::new().unwrap();
     let folder = parent.path().join("sandbox");
     let flags = ["--data-dir", folder.to_str().unwrap(), "--name", "laptop.example"];

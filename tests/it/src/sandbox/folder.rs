@@ -22,7 +22,7 @@ fn kept(folder: &Path) -> Value {
 }
 
 #[test]
-fn a_gateways_own_folder_is_not_made_a_sandbox() {
+fn a_gateways_folder_cannot_become_a_sandbox() {
     let installation = Installation::in_directory();
     installation.create_client("shop", false);
     let folder = installation.data_dir();
@@ -151,7 +151,7 @@ fn the_second_start_says_where_the_key_is_and_its_curl_works_with_it() {
 }
 
 #[test]
-fn no_gateway_in_production_or_staging_serves_its_folder() {
+fn production_and_staging_refuse_a_sandbox_folder() {
     let parent = tempfile::TempDir::new().unwrap();
     let folder = parent.path().join("sandbox");
     drop(Sandbox::with(&["--data-dir", folder.to_str().unwrap()]));

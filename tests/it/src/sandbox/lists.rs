@@ -57,7 +57,7 @@ const CREDENTIALS: [(&str, &str); 3] =
 const WITHDRAWN: &str = "chain_invalid";
 
 #[test]
-fn a_withdrawn_provider_is_refused_within_one_refresh_and_the_others_pass() {
+fn a_withdrawn_provider_is_rejected_within_one_refresh() {
     let sandbox = Sandbox::start();
     let mut follower = Follower::of(&sandbox);
     let mut own = sandbox.tenant();
@@ -96,7 +96,7 @@ fn a_withdrawn_provider_is_refused_within_one_refresh_and_the_others_pass() {
 
 /// The entry uses the list for live sessions, and the roots in it have the mark of samples.
 #[test]
-fn a_live_session_trusts_no_sample_that_a_trusted_list_brings() {
+fn live_sessions_do_not_trust_samples_from_a_trusted_list() {
     let sandbox = Sandbox::start();
     let mut follower = Follower::of(&sandbox);
     for (format, issuer_id) in CREDENTIALS {

@@ -16,7 +16,7 @@ use crate::tenant::now_ms;
 use crate::webhooks::receiver::Receiver;
 
 #[test]
-fn it_does_not_start_in_production_or_staging() {
+fn the_sandbox_does_not_start_in_production_or_staging() {
     for environment in ["production", "staging"] {
         let installation = Installation::in_directory().with("IDGATE_ENVIRONMENT", environment);
         let temporary = tempfile::TempDir::new().unwrap();
@@ -70,7 +70,7 @@ fn sandbox_listeners_are_on_loopback_only() {
 }
 
 #[test]
-fn the_page_answers_to_its_own_name_and_takes_no_form_of_another_page() {
+fn the_console_checks_host_and_origin() {
     let sandbox = Sandbox::start();
     let own = sandbox.page().to_string();
     for host in ["evil.example", "localhost:1", "192.168.0.1"] {
@@ -239,7 +239,7 @@ fn tls(sandbox: &Sandbox, at: SocketAddr, name: &str) -> StreamOwned<ClientConne
 }
 
 #[test]
-fn on_the_lan_links_lead_to_its_https_which_has_the_gateway_and_not_the_page() {
+fn on_the_lan_https_serves_the_gateway_but_not_the_console() {
     // Another loopback address takes the place of the LAN address.
     let sandbox = Sandbox::with(&["--lan=127.0.0.2", "--name", "laptop.example"]);
     let base = sandbox.text("base_url").to_owned();
@@ -320,7 +320,7 @@ fn developers(sandbox: &Sandbox, temporary: &tempfile::TempDir, arguments: &[&st
 }
 
 #[test]
-fn commands_of_developers_find_the_sandbox_that_runs_and_say_so() {
+fn developer_commands_find_the_running_sandbox_and_say_so() {
     let sandbox = Sandbox::start();
     let here = &sandbox.temporary;
     for arguments in [&["client", "list"][..], &["trust", "list"], &["trust", "check"]] {

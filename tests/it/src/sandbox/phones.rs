@@ -192,7 +192,7 @@ fn offers(sandbox: &Sandbox) -> Vec<Value> {
 }
 
 #[test]
-fn every_sample_goes_from_offer_to_verified_and_withdrawn_it_is_revoked() {
+fn every_sample_is_issued_verified_and_revocable() {
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     for (sample, more) in [
@@ -343,7 +343,7 @@ fn an_offer_in_a_terminal_is_a_qr_code_and_a_link() {
 
 /// A folder of a program version whose samples had no mark.
 #[test]
-fn a_folder_made_before_gets_new_roots_at_its_next_start_and_says_so() {
+fn an_older_sandbox_folder_gets_new_roots_and_says_so() {
     let parent = tempfile::TempDir::new().unwrap();
     let folder = parent.path().join("sandbox");
     let flags = ["--data-dir", folder.to_str().unwrap()];
@@ -395,7 +395,7 @@ fn a_folder_made_before_gets_new_roots_at_its_next_start_and_says_so() {
 }
 
 #[test]
-fn a_root_of_samples_is_trusted_for_tests_only_and_live_sessions_say_why() {
+fn sample_roots_are_trusted_in_test_mode_only() {
     let sandbox = Sandbox::start();
     let installation = Installation::in_directory();
     let file = installation.file("iaca.pem", sandbox.get("/files/iaca.pem").body);

@@ -348,7 +348,7 @@ fn extensions_that_restrict_paths_are_refused() {
 }
 
 #[test]
-fn mdoc_roots_never_vouch_for_sd_jwts_and_a_header_with_x5c_then_goes_by_the_keys() {
+fn mdoc_roots_are_never_trusted_for_sd_jwts() {
     let mut certified = Certified::new();
     certified.case.trust.roots = core::mem::take(&mut certified.case.trust.sd_jwt_roots);
     certified.case.trust.pinned_signers.push(pinned(&certified.signer));
@@ -359,7 +359,7 @@ fn mdoc_roots_never_vouch_for_sd_jwts_and_a_header_with_x5c_then_goes_by_the_key
 }
 
 #[test]
-fn a_header_with_x5c_goes_by_the_roots_and_one_without_by_the_keys() {
+fn x5c_is_verified_by_roots_and_its_absence_by_keys() {
     let mut certified = Certified::new();
     refused(certified.present(certified.case.credential()), Reason::UntrustedIssuer);
     certified.case.trust.keys.push(trusted(&certified.case.issuer));
@@ -412,7 +412,7 @@ fn test_roots_are_not_trusted_in_live_mode() {
 }
 
 #[test]
-fn roots_and_signers_with_the_mark_of_a_sandbox_serve_no_live_session() {
+fn sandbox_roots_and_signers_are_not_trusted_in_live_mode() {
     let mut certified = Certified::new();
     let marked = |identity: &Identity, issuer: &Identity| {
         identity.builder.clone().marked_as_sample().issue(issuer, &identity.key)

@@ -25,7 +25,7 @@ fn counted(installation: &Installation, server: &Server) -> impl Fn(&str) -> u64
 }
 
 #[test]
-fn without_an_answer_from_the_collector_requests_are_as_quick_and_the_end_is_in_time() {
+fn a_silent_collector_delays_neither_requests_nor_shutdown() {
     let gone = free_address();
     let silent = Collector::start();
     silent.answer("", "");
@@ -51,7 +51,7 @@ fn without_an_answer_from_the_collector_requests_are_as_quick_and_the_end_is_in_
 }
 
 #[test]
-fn what_is_refused_is_lost_and_told_once_and_what_comes_later_arrives() {
+fn rejected_spans_are_lost_and_logged_once_and_later_ones_arrive() {
     let collector = Collector::start();
     collector.answer("400 Bad Request", "");
     let gateway = Gateway::start_on(traced(&collector));
@@ -76,7 +76,7 @@ fn what_is_refused_is_lost_and_told_once_and_what_comes_later_arrives() {
 }
 
 #[test]
-fn a_collector_that_wants_to_be_asked_later_is_asked_later() {
+fn retry_after_of_a_collector_is_respected() {
     let collector = Collector::start();
     collector.answer("503 Service Unavailable", "Retry-After: 2\r\n");
     let gateway = Gateway::start_on(traced(&collector).with_machine());

@@ -12,7 +12,7 @@ use crate::server::eventually;
 use crate::tenant::{Gateway, Tenant, answer_request, form, request_for, sample_wallet};
 
 #[test]
-fn kills_lose_no_notification() {
+fn no_notification_is_lost_when_the_gateway_is_killed() {
     let long = std::env::var_os("IDGATE_LONG").is_some();
     let (settles, kills): (usize, usize) = if long { (1000, 200) } else { (100, 10) };
     let mut random = Random::new(seed());

@@ -83,7 +83,7 @@ impl Pace {
 }
 
 #[test]
-fn hostile_receivers_cost_15_seconds_and_nobody_else_anything() {
+fn hostile_receivers_are_cut_off_after_15_s_and_delay_no_one_else() {
     besiege();
 }
 

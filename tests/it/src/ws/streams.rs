@@ -132,7 +132,7 @@ fn a_deleted_session_is_4404() {
 }
 
 #[test]
-fn a_client_that_another_process_revokes_is_closed_with_4401_within_a_second() {
+fn revoking_a_client_closes_its_streams_with_4401_within_a_second() {
     let gateway = on_a_machine();
     let other = gateway.installation.create_client("other", true);
     let mut bystander = gateway.tenant();

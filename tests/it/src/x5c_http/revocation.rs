@@ -34,7 +34,7 @@ fn at(uri: &str) -> impl FnOnce(CertificateBuilder) -> CertificateBuilder {
 }
 
 #[test]
-fn the_certificates_crl_is_fetched_and_decides() {
+fn the_issuer_certificates_crl_is_fetched_and_decides() {
     let mut desk = fetching();
     let host = Host::start();
     let stranger = Identity::iaca(Curve::P256, now_ms());

@@ -31,7 +31,7 @@ fn handover_codes_open_60_times_a_minute_without_limiting_the_computer() {
 }
 
 #[test]
-fn computer_and_phone_use_up_nothing_of_each_other() {
+fn computer_and_phone_have_separate_rate_limits() {
     let (gateway, _, created, mut computer) = limited();
     let mut phone = handed_over(&gateway, &created, &mut computer);
     assert_eq!(exhaust(&mut phone, "/state", "\"page-phone\";q=60;w=60"), 60);

@@ -5,7 +5,7 @@ use crate::stores;
 
 /// The older node would show the page to the computer, with the way back.
 #[test]
-fn while_an_older_gateway_shares_the_database_no_page_goes_to_a_phone() {
+fn an_older_node_disables_handover() {
     let Some((cluster, url)) = stores::cluster().zip(stores::migrated()) else { return };
     let installation = Installation::on(&url).with("IDGATE_PAGE", "on");
     let (gateway, _, created, mut computer) =
@@ -49,7 +49,7 @@ fn opened(computer: &mut Browser, phones: &mut [Browser; 2]) -> [String; 2] {
 }
 
 #[test]
-fn a_page_moves_at_all_nodes_together_and_to_one_of_many_phones() {
+fn a_page_is_handed_over_once_across_all_nodes() {
     let Some(url) = stores::migrated() else { return };
     let at = |url: &str| {
         let installation = Installation::on(url).with("IDGATE_PAGE", "on");

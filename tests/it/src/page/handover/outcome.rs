@@ -31,7 +31,7 @@ fn assert_finished(computer: &mut Browser) {
 }
 
 #[test]
-fn only_the_phone_gets_the_way_back_and_the_result_says_so() {
+fn only_the_phone_is_redirected_and_the_result_shows_the_handover() {
     let (gateway, mut tenant, created, mut computer) = on_computer();
     let mut phone = handed_over(&gateway, &created, &mut computer);
     let reply = answers(&mut tenant, &created);
@@ -112,7 +112,7 @@ fn after_expiry_the_computer_has_no_link() {
 }
 
 #[test]
-fn an_answer_of_the_phones_dialogue_gives_the_code_to_the_phone() {
+fn an_answer_from_the_phones_dialogue_gives_the_phone_the_code() {
     let browsers = installation().with("IDGATE_PROFILES", "1.0").with("IDGATE_DC_API", "unsigned");
     let (gateway, mut tenant, created, mut computer) = on_computer_of(still(browsers));
     assert!(computer.page().contains("<li class=\"desk chosen\" hidden><p>Continue on the phone"));

@@ -23,7 +23,7 @@ fn assert_late(response: Response) {
 }
 
 #[test]
-fn a_code_is_good_for_15_s_and_its_button_for_a_minute() {
+fn a_handover_code_is_valid_for_15_s_and_its_button_for_a_minute() {
     let (gateway, _, created, mut computer) = on_computer();
     let [mut late, mut slow, mut slower] = [(); 3].map(|()| Browser::new(&gateway, &created));
     let code = computer.code();
@@ -67,7 +67,7 @@ fn only_the_browser_that_opened_the_code_can_use_its_button() {
 }
 
 #[test]
-fn a_part_that_the_page_did_not_show_takes_nothing_over() {
+fn a_part_that_the_page_did_not_show_cannot_take_over() {
     let (gateway, mut tenant, created, mut computer) = on_computer();
     let other = tenant.create(&request());
     let mut other = Browser::new(&gateway, &other);
@@ -101,7 +101,7 @@ fn a_page_without_a_browser_cannot_be_handed_over() {
 }
 
 #[test]
-fn of_two_phones_the_first_has_the_page() {
+fn of_two_phones_the_first_gets_the_page() {
     let (gateway, _, created, mut computer) = on_computer();
     let code = computer.code();
     let [mut first, mut second] = [(); 2].map(|()| Browser::new(&gateway, &created));
@@ -113,7 +113,7 @@ fn of_two_phones_the_first_has_the_page() {
 }
 
 #[test]
-fn a_form_of_another_site_takes_nothing_over_and_brings_nothing_back() {
+fn cross_site_forms_cannot_take_over_or_return_a_page() {
     let (gateway, _, created, mut computer) = on_computer();
     let mut phone = Browser::new(&gateway, &created);
     let page = text(phone.scans(&computer.code()).expect_status(200));
@@ -140,7 +140,7 @@ fn a_form_of_another_site_takes_nothing_over_and_brings_nothing_back() {
 }
 
 #[test]
-fn only_the_computer_brings_it_back() {
+fn only_the_computer_can_bring_the_page_back() {
     let (gateway, _, created, mut computer) = on_computer();
     let mut phone = handed_over(&gateway, &created, &mut computer);
     let mut stranger = Browser::new(&gateway, &created);
@@ -151,7 +151,7 @@ fn only_the_computer_brings_it_back() {
 }
 
 #[test]
-fn once_a_wallet_has_fetched_the_request_nothing_brings_it_back() {
+fn a_page_cannot_return_after_a_wallet_fetched_the_request() {
     let (gateway, _, created, mut computer) = by_reference();
     let mut phone = handed_over(&gateway, &created, &mut computer);
     let path = fetched::address(&gateway, &mut phone);

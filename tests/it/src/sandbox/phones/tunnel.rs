@@ -9,7 +9,7 @@ fn behind_a_tunnel() -> Sandbox {
 }
 
 #[test]
-fn behind_a_tunnel_everything_that_a_phone_receives_has_the_public_address() {
+fn behind_a_tunnel_phones_get_the_public_address_everywhere() {
     let sandbox = behind_a_tunnel();
     let phone = Phone::scan(&sandbox, &["pid"]);
     assert_eq!(phone.issuer, "https://abc.tunnel.example/vci");
@@ -46,7 +46,7 @@ fn behind_a_tunnel_everything_that_a_phone_receives_has_the_public_address() {
 }
 
 #[test]
-fn an_outsider_on_the_tunnel_reaches_issuer_and_gateway_and_nothing_else() {
+fn a_tunnel_exposes_only_issuer_and_gateway() {
     let sandbox = behind_a_tunnel();
     let at = sandbox.gateway();
     for path in [
@@ -99,7 +99,7 @@ fn an_outsider_on_the_tunnel_reaches_issuer_and_gateway_and_nothing_else() {
 }
 
 #[test]
-fn the_console_refuses_what_a_tunnel_or_a_proxy_passed_on() {
+fn the_console_rejects_forwarded_requests() {
     let sandbox = Sandbox::start();
     let host = sandbox.page().to_string();
     for forwarded in ["X-Forwarded-For", "X-Forwarded-Host", "CF-Connecting-IP", "Cf-Ray"] {

@@ -18,7 +18,7 @@ fn signer_for(certified: &Certified, usages: &[&str]) -> Identity {
 
 /// RFC 5280 4.2.1.12.
 #[test]
-fn a_certificate_that_is_for_other_things_alone_signs_no_credential() {
+fn a_certificate_for_other_uses_cannot_sign_credentials() {
     let certified = Certified::new();
     for usages in [&[SERVER_AUTH][..], &["1.0.18013.5.1.6"], &[SERVER_AUTH, "1.3.6.1.5.5.7.3.2"]] {
         let verdict = certified.with(&[signer_for(&certified, usages).der]);
@@ -30,7 +30,7 @@ fn a_certificate_that_is_for_other_things_alone_signs_no_credential() {
 }
 
 #[test]
-fn a_certificate_has_one_of_the_extended_key_usages_that_the_entry_demands() {
+fn a_certificate_needs_an_extended_key_usage_that_the_entry_requires() {
     let certified = demanding(&["1.2.3.4", "1.2.3.5"]);
     for usages in [&["1.2.3.4"][..], &["1.2.3.5", SERVER_AUTH]] {
         accepted(certified.with(&[signer_for(&certified, usages).der]));

@@ -199,7 +199,7 @@ async fn if_the_results_cannot_be_committed_nothing_is() {
 }
 
 #[tokio::test]
-async fn a_client_fills_its_own_share_of_the_queue_and_no_other() {
+async fn a_client_can_only_fill_its_own_share_of_the_queue() {
     let dir = tempfile::tempdir().unwrap();
     let writer = writer(&dir);
     let release = hold(&writer);
