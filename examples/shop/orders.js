@@ -87,7 +87,7 @@ export class Orders {
     const order = this.bySession.get(sessionId)
     if (!order || order.outcome) return
     const session = await this.gateway.session(sessionId).catch((error) => {
-      // The session was deleted, so there will be no answer.
+      // The session was deleted, so it will never be answered.
       if (error.status === 404) return { status: 'DELETED' }
       throw error
     })

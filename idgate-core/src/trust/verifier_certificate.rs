@@ -288,7 +288,7 @@ impl fmt::Display for VerifierCertificateError {
                 "the first certificate's key is not on P-256; have it made from our request",
             ),
             Self::OtherKey => f.write_str(
-                "the first certificate is not for a key of ours; put the certificate that was made \
+                "the first certificate is not for a key of this gateway; put the certificate that was made \
                  from our request first",
             ),
             Self::SelfSigned => f.write_str(

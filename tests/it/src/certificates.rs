@@ -189,7 +189,7 @@ fn a_client_has_a_key_and_a_certificate_of_its_own() {
     let chain = ca.path("chain.pem");
     let refused = installation.run(&["keys", "certificate", chain.to_str().unwrap()]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains("not for a key of ours"), "{refused:?}");
+    assert!(refused.stderr.contains("not for a key of this gateway"), "{refused:?}");
 }
 
 #[test]
@@ -203,7 +203,11 @@ fn an_unusable_certificate_is_rejected_and_changes_nothing() {
     for (arguments, code, says) in [
         (&["keys", "certificate", "no-such-file"][..], 1, "cannot be read"),
         (&["keys", "certificate", nothing.to_str().unwrap()], 1, "neither PEM nor DER"),
-        (&["keys", "certificate", ca.path("ca.pem").to_str().unwrap()], 1, "not for a key of ours"),
+        (
+            &["keys", "certificate", ca.path("ca.pem").to_str().unwrap()],
+            1,
+            "not for a key of this gateway",
+        ),
         (&["keys", "certificate", large.to_str().unwrap()], 1, "larger than 1 MiB"),
         (&["keys", "certificate", chain, "--client", nobody], 4, nobody),
         (&["keys", "csr", "--client", nobody], 4, nobody),

@@ -118,7 +118,7 @@ def _validated(value: Any, validate: Callable[[Any], Any], path: str) -> Any:
     except ValueError as error:
         told: list[dict[str, Any]] = getattr(error, "errors", list)()
         where = [str(part) for part in (told[0]["loc"] if told else ())]
-    raise ClaimsError(".".join([*([path] if path else []), *where]), "is not as the model has it")
+    raise ClaimsError(".".join([*([path] if path else []), *where]), "does not match the model")
 
 
 def _made(make: Callable[[], Any], path: str, name: str) -> Any:

@@ -82,7 +82,7 @@ impl Claimed<'_> {
         if let (VouchedBy::Ca, Some(fixed)) = (vouched_by, rules.organization)
             && !organizations.iter().any(|own| own == fixed)
         {
-            let own = organizations.first().map_or("nobody", String::as_str);
+            let own = organizations.first().map_or("(none)", String::as_str);
             let why = format!("is signed for O={own}, and this source is of O={fixed}");
             return Err(not_authentic(why));
         }

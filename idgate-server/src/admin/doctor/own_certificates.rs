@@ -74,8 +74,8 @@ fn without_timestamps(record: &CertificateRecord) -> Option<Finding> {
     record.certificate.organization_identifier.as_ref()?;
     let (whose, lacks) = (whose(record), record.certificate.transparency.lacks()?);
     let what = format!(
-        "that of {whose} {lacks}, and EU wallets treat it as failed (ARF CT_06); have it issued \
-         with one"
+        "that of {whose} {lacks}, and EU wallets treat it as failed (ARF CT_06); get one that \
+         has them"
     );
     Some(Finding::warning(CHECK, what))
 }

@@ -8,7 +8,7 @@ pub(super) const RULES: [Rule; 3] = [
         source: "ARF topic 1",
         force: Force::Shall,
         says: "What makes a credential unique (salts, signatures, keys, times) is discarded as soon as it is not needed, \
-               and passed on to nobody.",
+               and not passed on.",
         judge: |_| {
             Judgement::Yours(
                 "Salts, signatures, keys and status indexes never leave the gateway and are not stored. \
