@@ -285,18 +285,18 @@ impl fmt::Display for VerifierCertificateError {
             Self::TooMany => f.write_str("the file has more than 10 certificates"),
             Self::Malformed(place, why) => write!(f, "certificate {place} {why}"),
             Self::NotP256 => f.write_str(
-                "the first certificate's key is not on P-256; have it made from our request",
+                "the first certificate's key is not on P-256; have it made from the request",
             ),
             Self::OtherKey => f.write_str(
-                "the first certificate is not for a key of this gateway; put the certificate that was made \
-                 from our request first",
+                "the first certificate is not for any of the signing keys; put the certificate that \
+                 was made from the request first",
             ),
             Self::SelfSigned => f.write_str(
                 "the first certificate is signed with its own key, and wallets refuse that; have a \
                  CA sign the request",
             ),
             Self::IsCa => f.write_str(
-                "the first certificate is a CA's; give the one that was made from our request",
+                "the first certificate is a CA's; give the one that was made from the request",
             ),
             Self::KeyUsage => f.write_str(
                 "the first certificate's key usage lacks digitalSignature; have it issued with it",

@@ -238,6 +238,6 @@ mod tests {
     fn a_folder_where_no_sandbox_runs_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let refused = find(Some(folder.path()), |_| true).unwrap_err();
-        assert!(refused.contains("no sandbox runs on this folder"), "{refused}");
+        assert!(refused.contains("no sandbox runs in this folder"), "{refused}");
     }
 }

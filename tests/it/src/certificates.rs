@@ -189,7 +189,7 @@ fn a_client_has_a_key_and_a_certificate_of_its_own() {
     let chain = ca.path("chain.pem");
     let refused = installation.run(&["keys", "certificate", chain.to_str().unwrap()]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains("not for a key of this gateway"), "{refused:?}");
+    assert!(refused.stderr.contains("not for any of the signing keys"), "{refused:?}");
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn an_unusable_certificate_is_rejected_and_changes_nothing() {
         (
             &["keys", "certificate", ca.path("ca.pem").to_str().unwrap()],
             1,
-            "not for a key of this gateway",
+            "not for any of the signing keys",
         ),
         (&["keys", "certificate", large.to_str().unwrap()], 1, "larger than 1 MiB"),
         (&["keys", "certificate", chain, "--client", nobody], 4, nobody),

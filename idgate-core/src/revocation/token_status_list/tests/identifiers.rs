@@ -183,8 +183,8 @@ fn an_identifier_list_is_valid_for_as_long_as_a_status_list() {
     }
     refused(verify(&sign(&listed().with(4, StatusCwt::text("1")))), "not a number");
     refused(verify(&sign(&listed().without(6))), "no iat");
-    refused(verify(&sign(&listed().with(6, StatusCwt::integer(now + 61)))), "ahead");
-    refused(verify(&sign(&listed().with(5, StatusCwt::integer(now + 61)))), "ahead");
+    refused(verify(&sign(&listed().with(6, StatusCwt::integer(now + 61)))), "in the future");
+    refused(verify(&sign(&listed().with(5, StatusCwt::integer(now + 61)))), "in the future");
     refused(verify(&sign(&listed().with(65534, StatusCwt::integer(0)))), "ttl");
     let without = verify(&sign(&listed().without(4))).unwrap();
     assert_eq!(without.expires_at(), Some(NOW.minus(10_000).plus(7 * 86_400_000)));

@@ -299,7 +299,7 @@ fn iat_is_required_and_not_ahead() {
     refused(of_sd_jwt(&signed(jwt().without("iat"))), "no iat");
     refused(of_mdoc(&cwt().without(6).sign(&signing_key("signer"))), "no iat");
     let now = i64::try_from(NOW_SECS).unwrap();
-    let at = |secs| both_refused("iat", 6, json!(secs), StatusCwt::integer(secs), "ahead");
+    let at = |secs| both_refused("iat", 6, json!(secs), StatusCwt::integer(secs), "in the future");
     at(now + 61);
     at(i64::MAX);
     assert!(of_sd_jwt(&signed(jwt().with("iat", json!(now + 60)))).is_ok());
@@ -315,7 +315,7 @@ fn iat_is_required_and_not_ahead() {
 #[test]
 fn nbf_is_not_ahead() {
     let ahead = i64::try_from(NOW_SECS).unwrap() + 61;
-    both_refused("nbf", 5, json!(ahead), StatusCwt::integer(ahead), "ahead");
+    both_refused("nbf", 5, json!(ahead), StatusCwt::integer(ahead), "in the future");
 }
 
 #[test]
