@@ -237,7 +237,7 @@ fn a_second_client_with_the_same_name_causes_a_warning() {
     assert!(!silent.contains("another client"), "{silent}");
     let (second, told) = create("shop");
     assert_ne!(first, second);
-    assert_eq!(told.matches("another client called shop").count(), 1, "{told}");
+    assert_eq!(told.matches("another client named shop").count(), 1, "{told}");
     assert!(told.contains(&first), "{told}");
     assert!(!create("bar").1.contains("another client"));
     for id in [&first, &second] {

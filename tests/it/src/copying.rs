@@ -192,7 +192,7 @@ fn only_a_stopped_undamaged_directory_is_copied_with_its_own_key() {
         "CREATE TABLE kept AS SELECT * FROM schema_migrations WHERE number = {newest}"
     ));
     change(&format!("DELETE FROM schema_migrations WHERE number = {newest}"));
-    expect_refused(&moving.copy(), 1, "bring it up to date");
+    expect_refused(&moving.copy(), 1, "migrate it with");
     change("INSERT INTO schema_migrations SELECT * FROM kept");
     change(&format!("INSERT INTO schema_migrations VALUES ({newest} + 1, 'x')"));
     expect_refused(&moving.copy(), 1, "newer than this program");

@@ -68,7 +68,7 @@ fn a_failed_first_start_can_be_repeated() {
     let outside = [&flags[..], &["--listen", "0.0.0.0:0"], &outside].concat();
     let installation = Installation::in_directory();
     let refused = output(&mut command(&installation, &parent, &outside));
-    assert!(refused.code == 1 && refused.stderr.contains("by --lan"), "{refused:?}");
+    assert!(refused.code == 1 && refused.stderr.contains("use --lan"), "{refused:?}");
     assert!(folder.join("sandbox.json").exists());
     let first = Sandbox::with(&flags);
     assert!(first.text("api_key").starts_with("sk_test_"));

@@ -55,7 +55,7 @@ fn sandbox_listeners_are_on_loopback_only() {
                 "127.0.0.1:0",
             ],
             1,
-            "by --lan",
+            "use --lan",
         ),
         (&["--name", "a/b"], 2, "is not a host name"),
         (&["--tls-cert", "cert.pem", "--tls-key", "key.pem"], 1, "brings its own https"),
