@@ -131,6 +131,8 @@ const STATES = {
   // The first page on the phone.
   async asks(page) {
     const computer = await world.scanned(await beginHandover())
+    // The code is good for seconds, and the checks reload the page.
+    await keep(page, '**/on/*', 'asks')
     await opensCode(page, computer)
   },
   async moved(page) {
