@@ -72,7 +72,7 @@ impl Owned {
                     "an answer from a page has neither `to` nor `content_type`",
                 ));
             }
-            _ => return Err(Failure::misuse("from_page is neither 0 nor 1")),
+            _ => return Err(Failure::misuse("from_page must be 0 or 1")),
         };
         Ok(Self { way, body: Zeroizing::new(body.to_vec()) })
     }

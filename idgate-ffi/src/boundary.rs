@@ -51,10 +51,10 @@ pub(crate) fn put<T>(
 /// Refuses an address that cannot be written to.
 pub(crate) fn room<T>(out: *mut T) -> Result<(), Failure> {
     if out.is_null() {
-        return Err(Failure::misuse("the address for the output is missing"));
+        return Err(Failure::misuse("the output pointer is null"));
     }
     if !out.is_aligned() {
-        return Err(Failure::misuse("the address for the output is not aligned"));
+        return Err(Failure::misuse("the output pointer is not aligned"));
     }
     Ok(())
 }

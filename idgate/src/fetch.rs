@@ -64,7 +64,7 @@ pub struct NotAsked;
 
 impl fmt::Display for NotAsked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a status source could not be asked")
+        f.write_str("a status source could not be fetched")
     }
 }
 

@@ -49,7 +49,7 @@ impl SpokenProfiles {
             enabled.push(Profile::Draft);
         }
         let why_draft_alone =
-            "this verifier speaks only draft; make it with the profiles 1.0 or haip, too";
+            "this verifier supports only draft; build it with the profile 1.0 or haip as well";
         Self {
             enabled,
             unready: Vec::new(),

@@ -282,7 +282,7 @@ impl TrustEntry {
         let listings = roots.iter().filter_map(|root| root.listing());
         let listing = listings.chain(signers.iter().filter_map(|one| one.listing())).next()?;
         let name = &listing.list.name;
-        let alone = format!("is trusted by the trusted list {name} alone");
+        let alone = format!("is trusted only through the trusted list {name}");
         Some(match listing.list.until.filter(|until| *until <= now) {
             Some(until) => (
                 format!("{alone}, which was due to be replaced on {until}"),

@@ -297,11 +297,12 @@ impl<'r> Reading<'r> {
 
     fn certificate_list(&self, field: Field, file: &ListFile) -> Result<ImportedList, Unusable> {
         if !file.crls.is_empty() || file.former.is_some() {
-            let why = "has CRLs or the state of the list before, which only a trusted list takes";
+            let why =
+                "has CRLs or the state of the previous list, which only a trusted list accepts";
             return Err(Unusable(why.into()));
         }
         if field == Field::MasterList && file.allow_stale {
-            return Err(Unusable("says no date at which a newer one is due".into()));
+            return Err(Unusable("does not say when a newer one is due".into()));
         }
         let cas = match &file.signer_ca {
             Some(ca) => Some(roots_from_file(self.provider, ca)?),

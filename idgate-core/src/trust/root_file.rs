@@ -35,7 +35,7 @@ pub struct UnusableRoot {
 
 impl fmt::Display for UnusableRoot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let subject = self.subject.as_deref().unwrap_or("of no readable subject");
+        let subject = self.subject.as_deref().unwrap_or("without a readable subject");
         write!(f, "certificate {} ({subject}) {}", self.place, self.why)
     }
 }

@@ -116,7 +116,7 @@ impl ProfileOptions {
         let under_did = speaks(Profile::Draft) || by_did && speaks(Profile::V1_0);
         if draft.delivery == Delivery::RequestUri && under_did && !signers.serve_did() {
             return Err(ConfigError::Signer(
-                "of the DID is missing: give one without a certificate",
+                "of the DID is missing: add a signer without a certificate",
             ));
         }
         Ok(())
@@ -131,7 +131,7 @@ impl ProfileOptions {
             ));
         }
         if matches!(self.dc_api, DcApi::Signed | DcApi::Multisigned) && signers.is_empty() {
-            return Err(ConfigError::Signer("of requests to browsers is missing: give one"));
+            return Err(ConfigError::Signer("of requests to browsers is missing: add a signer"));
         }
         Ok(())
     }

@@ -327,7 +327,7 @@ impl Presentation<'_> {
         let error = VerifyError::new(
             Reason::RevocationUnknown,
             Check::Status,
-            "a status source could not be asked",
+            "a status source could not be fetched",
         );
         let mut report = core::mem::take(&mut self.report);
         report.failed = Some(error.clone());
@@ -358,7 +358,7 @@ impl Presentation<'_> {
         let over = VerifyError::new(
             Reason::MalformedPresentation,
             Check::Submission,
-            "the presentation was decided before",
+            "the presentation was already decided",
         );
         let mut report = core::mem::take(&mut self.report);
         let opened = core::mem::replace(&mut self.opened, Err(over));

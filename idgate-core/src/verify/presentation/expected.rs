@@ -200,7 +200,7 @@ impl fmt::Display for TranscriptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Key(why) => why.fmt(f),
-            Self::Apu => f.write_str("the apu is not base64url of text"),
+            Self::Apu => f.write_str("the apu is not UTF-8 text in base64url"),
         }
     }
 }

@@ -212,7 +212,7 @@ fn webhooks_arrive_and_forged_ones_are_rejected() {
     let stale = stale.headers(&PROVIDER, &secret, None);
     let stale: Vec<_> = stale.iter().map(|(name, value)| (*name, &**value)).collect();
     assert_eq!(post(&stale, body), 400);
-    assert!(shown().contains("too far from the present"), "{}", shown());
+    assert!(shown().contains("differs too much"), "{}", shown());
 }
 
 /// A browser on a phone that trusts the sandbox's CA.
