@@ -122,7 +122,8 @@ fn words(made: &Value, base_url: &str) -> String {
     let local = match is_public(base_url) {
         true => "",
         false => {
-            "\nThis offer works on this machine alone. For a phone, start the sandbox with --lan, or with --base-url and \
+            "\nThis offer works only on this machine. For a phone, start the sandbox with --lan, \
+             or with --base-url and \
              a tunnel.\n"
         }
     };

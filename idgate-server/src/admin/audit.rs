@@ -71,7 +71,7 @@ fn verify(store: &mut OperatorStore, client: Option<&str>, kept: &Kept) -> Resul
         let _ = writeln!(text, "{whose}: entry {}: {}", breach.seq, breach.damage.as_str());
         text
     });
-    let verdict = if breaches.is_empty() { "intact" } else { "NOT as it was" };
+    let verdict = if breaches.is_empty() { "intact" } else { "NOT INTACT" };
     let gone = if *removed > 0 { format!(" ({removed} older removed)") } else { String::new() };
     let _ = writeln!(
         text,

@@ -23,7 +23,8 @@ pub(super) fn verify(options: &VerifyOptions, at: UnixMillis) -> Result<Output, 
     let issuer = trust::certificates(options)?;
     let encryption = encryption(options)?;
     let Some(bytes) = device_response(options, &encryption)? else {
-        let why = "it does not open: it is encrypted to another key, for another page or for another \
+        let why = "it cannot be decrypted: it is encrypted to another key, for another page or \
+                   for another \
                    --encryption-info";
         return Ok(outcome::undecryptable(why));
     };

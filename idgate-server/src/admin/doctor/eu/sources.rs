@@ -82,7 +82,8 @@ pub(super) const RULES: [Rule; 10] = [
         id: "VCR_14",
         source: "ARF topic 7",
         force: Force::Shall,
-        says: "A relying party decides by a risk analysis whether it takes a credential whose status cannot be learned.",
+        says: "A relying party decides by a risk analysis whether it accepts a credential whose \
+               status cannot be determined.",
         judge: unknown_status,
     },
     Rule {
@@ -163,11 +164,12 @@ fn refresh(facts: &Facts<'_>) -> Judgement {
     }
     match facts.config.trust_refresh_hours {
         Some(hours) => Judgement::Met(format!(
-            "Lists are fetched every {hours} hours. `idgate doctor` warns of one that cannot be had or is overdue."
+            "Lists are fetched every {hours} hours. `idgate doctor` warns about a list that \
+             cannot be fetched or is overdue."
         )),
         None => Judgement::NotMet(
             "The gateway fetches no list by itself.".into(),
-            "Set IDGATE_TRUST_REFRESH, or run `idgate trust refresh` by a timer.".into(),
+            "Set IDGATE_TRUST_REFRESH, or run `idgate trust refresh` from a timer.".into(),
         ),
     }
 }
@@ -191,7 +193,8 @@ fn checks_status(facts: &Facts<'_>) -> Judgement {
 fn unknown_status(facts: &Facts<'_>) -> Judgement {
     let lenient = facts.lenient_entries();
     match lenient.is_empty() {
-        true => Judgement::Met("A credential whose status cannot be learned is refused, in every trust entry.".into()),
+        true => Judgement::Met("Every trust entry refuses a credential whose status cannot be \
+                                determined.".into()),
         false => Judgement::Yours(
             format!("It can be accepted in: {}. The result then says `revocation: unknown`.", lenient.join(", ")),
             "Write down the risk analysis, or run `idgate trust add ID --on-unknown-revocation refuse`.".into(),
