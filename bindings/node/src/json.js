@@ -33,7 +33,7 @@ function plain(value, path, nested = 0) {
     // Array.from reads a missing element as undefined; map would skip it.
     const copy = Array.from(value, (one, at) => plain(one, `${path}[${at}]`, nested + 1));
     if (Object.keys(value).length !== copy.length) {
-      throw new TypeError(`${subject(path)} is an array with members that are not elements, which JSON cannot represent`);
+      throw new TypeError(`${subject(path)} is an array with members other than elements, which JSON cannot represent`);
     }
     return copy;
   }

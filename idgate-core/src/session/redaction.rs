@@ -98,7 +98,7 @@ impl SessionResult {
     /// Reads the bytes of [`SessionResult::to_bytes`].
     ///
     /// # Errors
-    /// [`SnapshotError`]: the bytes have no version that can be read.
+    /// [`SnapshotError`]: the bytes are not a result of this version or an earlier one.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Self::decode(bytes).ok_or(SnapshotError)
     }

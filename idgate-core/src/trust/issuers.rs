@@ -96,7 +96,7 @@ impl Trust {
         &self.snapshot
     }
 
-    /// The version.
+    /// The version that sessions record when they are decided.
     pub fn version(&self) -> u64 {
         self.snapshot.version()
     }
@@ -111,7 +111,7 @@ impl Trust {
         &self.lists
     }
 
-    /// The cryptography.
+    /// The provider of the cryptography that this trust uses.
     pub fn provider(&self) -> &CryptoProvider {
         &self.provider
     }

@@ -64,7 +64,7 @@ pub struct ListedCertificate {
     pub key_kind: String,
     /// Whether it has expired.
     pub expired: bool,
-    /// The outcome.
+    /// Whether it was imported, or why it was skipped.
     #[serde(rename = "skipped_because", serialize_with = "as_reason")]
     pub outcome: ListOutcome,
 }

@@ -17,7 +17,7 @@ use crate::crypto::CryptoProvider;
 pub struct RootFile {
     /// The certificates that can be roots, in their order.
     pub roots: Vec<TrustAnchor>,
-    /// The certificates that cannot.
+    /// The certificates that cannot be roots, in their order, each with the reason.
     pub unusable: Vec<UnusableRoot>,
 }
 

@@ -276,8 +276,8 @@ impl Presentation<'_> {
         self.expected
     }
 
-    /// Goes as far as possible without IO. After [`PresentationStep::Done`] it is finished: a
-    /// further step refuses.
+    /// Runs until the verification is decided, or needs a status source. It does no IO. After
+    /// [`PresentationStep::Done`] it is finished: a further step refuses.
     pub fn step(&mut self) -> PresentationStep {
         if let Ok(opened) = &self.opened {
             let inquiries = core::slice::from_ref(&opened.inquiry);
