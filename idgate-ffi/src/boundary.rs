@@ -16,7 +16,7 @@ pub(crate) fn boundary(
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return IDGATE_OK,
         Ok(Err(failure)) => failure,
-        Err(_) => Failure::internal("the library has a fault; please report it"),
+        Err(_) => Failure::internal("internal error of the library; please report it"),
     };
     let status = failure.status;
     if room(err_out).is_ok() {

@@ -178,7 +178,7 @@ impl fmt::Display for Withheld {
             Self::NotVerified => "the session is not VERIFIED",
             Self::ResponseCodeMissing => "the browser has no response_code",
             Self::ResponseCodeWrong => "the response_code is not the one of this session",
-            Self::Redacted => "the result was readable for 30 seconds, which are over",
+            Self::Redacted => "the result was readable for 30 seconds, and that time is over",
         })
     }
 }

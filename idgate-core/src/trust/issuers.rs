@@ -173,7 +173,7 @@ impl<'r> Reading<'r> {
         if entry.revocation == RevocationPolicy::Required
             && entry.on_unknown_revocation != OnUnknownRevocation::Refuse
         {
-            let why = "is not for an issuer whose revocation is required";
+            let why = "cannot be set for an issuer whose revocation is required";
             return Err(self.error(Field::OnUnknownRevocation, None, why.into()));
         }
         self.read_texts(&mut entry)?;

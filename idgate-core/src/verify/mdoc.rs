@@ -332,7 +332,8 @@ fn check_issuing_country(
     let jurisdiction = agrees("issuing_jurisdiction", path.state_or_province.as_deref(), true);
     let tolerated = expected.issuer.issuing_country_unbound && !expected.livemode;
     if !jurisdiction || !(country || tolerated) {
-        let detail = "issuing_country or issuing_jurisdiction is not the signer's";
+        let detail = "issuing_country or issuing_jurisdiction does not match the signer's \
+                      certificate";
         return Err(VerifyError::new(Reason::ChainInvalid, Check::IssuingCountry, detail));
     }
     if !country {

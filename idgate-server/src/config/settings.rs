@@ -57,7 +57,7 @@ pub static SETTINGS: &[Setting] = settings! {
     "IDGATE_LISTEN" "listen" = "127.0.0.1:8080":
         "Address and port to listen on; port 0 lets the system choose";
     "IDGATE_BASE_URL" "base_url":
-        "Where wallets reach the gateway [default: http://<listen address>]";
+        "URL at which wallets reach the gateway [default: http://<listen address>]";
     "IDGATE_BEHIND_TLS_PROXY" "behind_tls_proxy" = "false":
         "true: a proxy in front terminates TLS";
     "IDGATE_DRAIN_DELAY" "drain_delay":

@@ -220,8 +220,8 @@ fn clock(main: &Connection, now: UnixMillis) -> Result<Finding, StoreError> {
     let latest = latest.map_or(EARLIEST, time);
     if latest.0 > now.0.saturating_add(SKEW_MS) || now < EARLIEST {
         let what = format!(
-            "it is {now}, but the database has times up to {latest}; set the clock, \
-                            keep NTP on"
+            "it is {now}, but the database has times up to {latest}; set the clock, and keep NTP \
+             running"
         );
         return Ok(Finding::bad("clock", what));
     }
@@ -325,8 +325,7 @@ fn results(dir: &Path, now: UnixMillis) -> Result<Finding, StoreError> {
         |row| row.get(0),
     )?;
     if overdue > 0 {
-        let what =
-            format!("{overdue} are overdue: start the server, which erases them first of all");
+        let what = format!("{overdue} are overdue: start the server, which erases them first");
         return Ok(Finding::bad("results", what));
     }
     Ok(Finding::good("results", "none is overdue"))

@@ -58,7 +58,7 @@ fn sandbox_listeners_are_on_loopback_only() {
             "use --lan",
         ),
         (&["--name", "a/b"], 2, "is not a host name"),
-        (&["--tls-cert", "cert.pem", "--tls-key", "key.pem"], 1, "brings its own https"),
+        (&["--tls-cert", "cert.pem", "--tls-key", "key.pem"], 1, "has its own https"),
     ] {
         let temporary = tempfile::TempDir::new().unwrap();
         let installation = Installation::in_directory();

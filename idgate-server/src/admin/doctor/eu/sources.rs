@@ -123,7 +123,10 @@ fn age_list(facts: &Facts<'_>) -> Judgement {
     match without.is_empty() {
         true => Judgement::Met(format!("Every trust entry for {AGE_DOC_TYPE} follows a trusted list.")),
         false => Judgement::NotMet(
-            format!("Issuers are named by hand, or a list that only tests trust, in: {}.", without.join(", ")),
+            format!(
+                "These name issuers by hand, or follow a list that only tests trust: {}.",
+                without.join(", ")
+            ),
             "Run `idgate trust add ID --preset eu-av --trusted-list URL --list-signer-ca FILE`, and remove the roots \
              that were named by hand."
                 .into(),
@@ -141,7 +144,7 @@ fn pid_lists(facts: &Facts<'_>) -> Judgement {
         true => Judgement::Met("Every trust entry for identities follows a list.".into()),
         false => Judgement::NotMet(
             format!(
-                "Issuers are named by hand, or a list that only tests trust, in: {}.",
+                "These name issuers by hand, or follow a list that only tests trust: {}.",
                 without.join(", ")
             ),
             "Run `idgate trust add ID --trusted-list URL --list-signer-ca FILE` for each.".into(),
