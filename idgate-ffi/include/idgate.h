@@ -65,7 +65,7 @@ enum idgate_status
   IDGATE_CONFIG = 4,
   // The caller broke a rule of this interface.
   IDGATE_MISUSE = 5,
-  // The random source or the signer did not answer, or a status source could not be asked. Try again.
+  // The random source or the signer did not answer, or a status source could not be fetched. Try again.
   IDGATE_UNAVAILABLE = 6,
   // There is nothing to return.
   IDGATE_NOTHING = 7,
@@ -989,9 +989,9 @@ idgate_status idgate_verification_begin(const struct idgate_verifier *verifier,
                                         struct idgate_verification **out,
                                         struct idgate_error **err_out);
 
-// Goes as far as possible without the network. IDGATE_BAD_RESPONSE: the session no longer accepts an answer; store
-// nothing, and send the error's reply. IDGATE_REFUSED: a presentation outside a session was refused; the code is the
-// reason.
+// Runs until the verification is decided, or needs the network. IDGATE_BAD_RESPONSE: the session no longer accepts an
+// answer; store nothing, and send the error's reply. IDGATE_REFUSED: a presentation outside a session was refused; the
+// code is the reason.
 idgate_status idgate_verification_step(const struct idgate_verification *verification,
                                        struct idgate_step **out,
                                        struct idgate_error **err_out);

@@ -69,10 +69,10 @@ impl Owned {
             1 if to.is_none() && content_type.is_none() => Way::Page,
             1 => {
                 return Err(Failure::misuse(
-                    "an answer from a page has neither `to` nor `content_type`",
+                    "an answer from a page must not have `to` or `content_type`",
                 ));
             }
-            _ => return Err(Failure::misuse("from_page is neither 0 nor 1")),
+            _ => return Err(Failure::misuse("from_page must be 0 or 1")),
         };
         Ok(Self { way, body: Zeroizing::new(body.to_vec()) })
     }

@@ -16,7 +16,7 @@ pub(crate) fn boundary(
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return IDGATE_OK,
         Ok(Err(failure)) => failure,
-        Err(_) => Failure::internal("the library has a fault; please report it"),
+        Err(_) => Failure::internal("internal error of the library; please report it"),
     };
     let status = failure.status;
     if room(err_out).is_ok() {
@@ -51,10 +51,10 @@ pub(crate) fn put<T>(
 /// Refuses an address that cannot be written to.
 pub(crate) fn room<T>(out: *mut T) -> Result<(), Failure> {
     if out.is_null() {
-        return Err(Failure::misuse("the address for the output is missing"));
+        return Err(Failure::misuse("the output pointer is null"));
     }
     if !out.is_aligned() {
-        return Err(Failure::misuse("the address for the output is not aligned"));
+        return Err(Failure::misuse("the output pointer is not aligned"));
     }
     Ok(())
 }

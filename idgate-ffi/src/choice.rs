@@ -102,7 +102,7 @@ choices! {
 }
 
 pub(crate) fn unknown(what: &str) -> Failure {
-    Failure::misuse(format!("{what} is not one of the numbers in the header"))
+    Failure::misuse(format!("{what} is not one of its constants in idgate.h"))
 }
 
 impl From<idgate_profile> for Profile {

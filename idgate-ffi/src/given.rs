@@ -64,7 +64,7 @@ pub(crate) unsafe fn input<'a>(given: idgate_str, name: &str) -> Result<&'a [u8]
     if given.ptr.is_null() {
         return match given.len {
             0 => Ok(&[]),
-            _ => Err(Failure::misuse(format!("{name} has a length and no address"))),
+            _ => Err(Failure::misuse(format!("{name} has a length, but its pointer is null"))),
         };
     }
     // SAFETY: not NULL, at most 64 MiB, and the caller's promise above.
@@ -112,7 +112,7 @@ pub(crate) unsafe fn texts<'a>(
     if array.is_null() {
         return match len {
             0 => Ok(Vec::new()),
-            _ => Err(Failure::misuse(format!("{name} has a length and no address"))),
+            _ => Err(Failure::misuse(format!("{name} has a length, but its pointer is null"))),
         };
     }
     if !array.is_aligned() {

@@ -52,7 +52,7 @@ impl<'a> Wanted<'a> {
         };
         let mode = idgate_mode::of(new.mode, "mode")?.into();
         if new.strict > 1 {
-            return Err(Failure::misuse("strict is neither 0 nor 1"));
+            return Err(Failure::misuse("strict must be 0 or 1"));
         }
         let registration = registration.map(RegistrationCertificate::parse).transpose();
         let registration = registration.map_err(unusable)?;

@@ -196,7 +196,7 @@ unsafe fn read(expected: &idgate_expected, now: UnixMillis) -> Result<Terms, Fai
         sent_at => UnixMillis(sent_at),
     };
     if expected.checks > 1 {
-        return Err(Failure::misuse("checks is neither 0 nor 1"));
+        return Err(Failure::misuse("checks must be 0 or 1"));
     }
     let claim_paths: BTreeMap<String, ClaimPath> = match claim_paths {
         [] => BTreeMap::new(),
@@ -242,7 +242,8 @@ unsafe fn read_mdoc(expected: &idgate_expected, profile: Profile) -> Result<Mdoc
     let way = match (response_uri, origin) {
         (None, Some(origin)) => Way::DcApi { origin: origin.to_owned() },
         (Some(_), Some(_)) => {
-            let why = "response_uri and origin are both given; an answer came in one way";
+            let why = "response_uri and origin are both given; give origin for an answer through \
+                       a browser, else response_uri";
             return Err(Failure::misuse(why));
         }
         (response_uri, None) => {

@@ -305,7 +305,9 @@ pub unsafe extern "C" fn idgate_session_result(
             }
             (idgate_reader::IDGATE_READER_BACKEND, None) => Reader::Backend,
             (idgate_reader::IDGATE_READER_BACKEND, Some(_)) => {
-                return Err(Failure::misuse("a response_code is for the reader of a browser"));
+                return Err(Failure::misuse(
+                    "response_code is for the browser reader only; leave it out",
+                ));
             }
         };
         let result = session.0.result(reader, UnixMillis(now_ms))?;

@@ -110,7 +110,7 @@ pub unsafe extern "C" fn idgate_signer_new_external(
         // SAFETY: the caller's promise, for both.
         let (base_url, public_key) =
             unsafe { (text(base_url, "base_url")?, input(public_key, "public_key")?) };
-        let function = sign.ok_or_else(|| Failure::misuse("the function that signs is missing"))?;
+        let function = sign.ok_or_else(|| Failure::misuse("the signing function is missing"))?;
         let public = public_jwk(public_key)?;
         let key_id = id_of(base_url, &public)?;
         let signer = External { key_id, function, userdata: Userdata(userdata) };
@@ -249,7 +249,7 @@ impl RequestSigner for External {
         let said = unsafe { (self.function)(self.userdata.0, data, len, signature.as_mut_ptr()) };
         match said {
             0 => Ok(signature.to_vec()),
-            code => Err(SignerUnavailable::new(format!("the signer gave {code}"))),
+            code => Err(SignerUnavailable::new(format!("the signing function returned {code}"))),
         }
     }
 }

@@ -23,7 +23,7 @@ pub enum idgate_status {
     IDGATE_CONFIG = 4,
     /// The caller broke a rule of this interface.
     IDGATE_MISUSE = 5,
-    /// The random source or the signer did not answer, or a status source could not be asked. Try again.
+    /// The random source or the signer did not answer, or a status source could not be fetched. Try again.
     IDGATE_UNAVAILABLE = 6,
     /// There is nothing to return.
     IDGATE_NOTHING = 7,

@@ -104,9 +104,9 @@ fn begin(inputs: &Inputs, now: UnixMillis) -> Result<Verification<'_>, Failure> 
     Ok(verifier.begin(session, answer, &mut OsEntropy, now)?)
 }
 
-/// Goes as far as possible without the network. IDGATE_BAD_RESPONSE: the session no longer accepts an answer; store
-/// nothing, and send the error's reply. IDGATE_REFUSED: a presentation outside a session was refused; the code is the
-/// reason.
+/// Runs until the verification is decided, or needs the network. IDGATE_BAD_RESPONSE: the session no longer accepts an
+/// answer; store nothing, and send the error's reply. IDGATE_REFUSED: a presentation outside a session was refused; the
+/// code is the reason.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -264,7 +264,7 @@ impl State {
     fn supply(&mut self, need: usize, what: Supplied<'_>, now: UnixMillis) -> Result<(), Failure> {
         let need = self.needs.get(need).cloned();
         let need =
-            need.ok_or_else(|| Failure::misuse("the last step has no need of that index"))?;
+            need.ok_or_else(|| Failure::misuse("the last step has no need with that index"))?;
         // Authentic lists go into the cache of an idgate_fetcher. A caller that supplies bodies has no such cache.
         match &mut self.subject {
             Subject::Answer(it) => {

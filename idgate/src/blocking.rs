@@ -211,11 +211,13 @@ impl UnderWay {
         }
     }
 
-    /// The same as [`Fetcher::settle`], and returns what is left for another round. Answers that
-    /// have not come by now count as not asked.
+    /// Supplies the results as [`Fetcher::settle`] does. Returns the time and requests that are
+    /// left for another round. Call [`UnderWay::wait`] first: if the fetches have not ended,
+    /// nothing is supplied.
     ///
     /// # Errors
-    /// A source could not be asked.
+    /// A source could not be fetched because of a fault of this machine, or the fetches have not
+    /// ended.
     pub fn settle(
         mut self,
         questions: &mut impl Questions,

@@ -56,7 +56,7 @@ impl Fetcher {
     ///
     /// Reply to the wallet after this returns. Run it to its end, on its own task: if a wallet
     /// disconnects, the handler of its request is dropped, and a dropped decision leaves the
-    /// session VERIFYING until its lease is over. It computes between its awaits: it checks
+    /// session VERIFYING until its lease is over. It uses the CPU between its awaits: it checks
     /// signatures and inflates lists.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl Fetcher {
     }
 
     /// Verifies one presentation outside a session, as [`Trust::verify`] does, and fetches the
-    /// status that it needs. It computes between its awaits. If this machine could not fetch a
+    /// status that it needs. It uses the CPU between its awaits. If this machine could not fetch a
     /// source, the refusal has [`Hint::TryAgain`](idgate_core::verify::Hint::TryAgain).
     ///
     /// # Errors

@@ -64,7 +64,7 @@ pub struct NotAsked;
 
 impl fmt::Display for NotAsked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a status source could not be asked")
+        f.write_str("a status source could not be fetched")
     }
 }
 
@@ -122,8 +122,8 @@ impl Fetcher {
     }
 
     /// Supplies the results for each need, at `now`, and caches authentic sources in `scope`. While
-    /// a source is down, its last good copy is used. This computes: a list of a few kilobytes may
-    /// inflate to megabytes.
+    /// a source is down, its last good copy is used. This uses the CPU: a list of a few kilobytes
+    /// may inflate to megabytes.
     ///
     /// # Errors
     /// A source could not be fetched. In this case not even the last good copy is used, because it

@@ -41,8 +41,8 @@ pub(super) enum Stage {
     Landed(Delivery),
 }
 
-/// A source to fetch, and the issuers whose credentials need it. The permits are those of the
-/// issuers, so that no caller waits for those of others.
+/// A source to fetch, and the issuers whose credentials need it. Each issuer has its own permits,
+/// so that no caller waits for the permits of others.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Asked {
     pub(super) need: Need,
@@ -50,7 +50,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The needs of a verification.
+    /// Returns one for each need of a verification.
     pub fn all(questions: &impl Questions, needs: Vec<Need>) -> Vec<Self> {
         let asked = needs.into_iter().map(|need| {
             let issuers = questions.issuers_of(&need);

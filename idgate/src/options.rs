@@ -24,7 +24,7 @@ pub struct FetchOptions {
 }
 
 impl FetchOptions {
-    /// Allows sources in this range of non-public addresses, for example a status list in your own
+    /// Allows sources in this range of non-public addresses, for example status lists in your own
     /// network.
     pub fn allow(mut self, range: Cidr) -> Self {
         self.allowed.push(range);

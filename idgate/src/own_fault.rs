@@ -85,7 +85,7 @@ fn has_route(address: SocketAddr) -> bool {
     UdpSocket::bind((any, 0)).and_then(|socket| socket.connect(address)).is_ok()
 }
 
-/// When this process last had no file descriptor left.
+/// The time when this process last had no file descriptor left.
 #[derive(Debug)]
 pub struct Shortage(Mutex<Option<Instant>>);
 
@@ -93,7 +93,7 @@ pub struct Shortage(Mutex<Option<Instant>>);
 pub static DESCRIPTORS: Shortage = Shortage::none();
 
 impl Shortage {
-    /// No shortage yet.
+    /// Creates a record without a shortage.
     pub const fn none() -> Self {
         Self(Mutex::new(None))
     }

@@ -290,7 +290,10 @@ fn public(document: String) -> Response<Bytes> {
 }
 
 fn not_allowed(methods: &'static str) -> Response<Bytes> {
-    let reply = HttpReply::refusal(ErrorCode::MethodNotAllowed, "this path has other methods");
+    let reply = HttpReply::refusal(
+        ErrorCode::MethodNotAllowed,
+        "this path does not support that method; see Allow",
+    );
     let mut response = response(reply);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
     response

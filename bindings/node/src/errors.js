@@ -62,7 +62,7 @@ const WITHHELD = {
   not_verified: 'the session is not VERIFIED',
   response_code_missing: 'the browser has no response code',
   response_code_wrong: 'the response code is wrong',
-  redacted: 'the result was readable for 30 seconds, which are over',
+  redacted: 'the result was readable for 30 seconds, and that time is over',
 };
 
 /** There is no result for this reader. */

@@ -53,7 +53,7 @@ function read(what, given, checks) {
     if (!(name in expected)) throw new TypeError(`${what}: ${name} is missing`);
   }
   if (isMdoc && 'responseUri' in expected === 'origin' in expected) {
-    throw new TypeError(`${what}: one of responseUri and origin is needed, and not both`);
+    throw new TypeError(`${what}: exactly one of responseUri and origin is needed`);
   }
   const { claims = [], claimPaths, encKey } = expected;
   return abi.sized('expected', {

@@ -44,7 +44,7 @@ function unlessNothing(work, otherwise = () => null) {
 const HINTS = {
   add_issuer: 'add an issuer with that id to the Trust',
   supply_status: 'a status list or a CRL is needed; leave `fetch` on, or pass a Fetcher',
-  try_again: 'a status source could not be asked because of a fault of this machine; try again',
+  try_again: 'a status source could not be fetched because of a fault of this machine; try again',
   add_vct: 'add `vcts` to the issuer',
   add_doc_type: 'add `docTypes` to the issuer',
 };

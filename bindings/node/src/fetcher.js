@@ -116,7 +116,7 @@ class Source {
   static supply(verification, bodies, now) {
     bodies.forEach((body, index) => {
       if (body !== null && body !== undefined && !ArrayBuffer.isView(body)) {
-        throw new TypeError('fetch: a body is not bytes, and not null');
+        throw new TypeError('fetch: a body must be bytes or null');
       }
       abi.run('verification_supply', [verification, index, abi.str(body), abi.millis(now)]);
     });

@@ -16,7 +16,7 @@ function members(value, path) {
   if (!isRecord(value)) throw not(path, kindOf(value));
   return Reflect.ownKeys(value).map((name) => {
     if (typeof name === 'symbol' || !Object.prototype.propertyIsEnumerable.call(value, name)) {
-      throw new TypeError(`${subject(path)} has a member that JSON does not have`);
+      throw new TypeError(`${subject(path)} has a member that JSON cannot represent`);
     }
     wellFormed(name, `a name in ${subject(path)}`);
     return [name, value[name]];
@@ -33,7 +33,7 @@ function plain(value, path, nested = 0) {
     // Array.from reads a missing element as undefined; map would skip it.
     const copy = Array.from(value, (one, at) => plain(one, `${path}[${at}]`, nested + 1));
     if (Object.keys(value).length !== copy.length) {
-      throw new TypeError(`${subject(path)} is an array with other members than elements, which JSON does not have`);
+      throw new TypeError(`${subject(path)} is an array with members other than elements, which JSON cannot represent`);
     }
     return copy;
   }
@@ -66,6 +66,6 @@ function kindOf(value) {
   return kind === 'Object' ? 'an object of a class' : `of the class ${kind}`;
 }
 
-const not = (path, kind) => new TypeError(`${subject(path)} is ${kind}, which JSON does not have`);
+const not = (path, kind) => new TypeError(`${subject(path)} is ${kind}, which JSON cannot represent`);
 
 module.exports = { below, isRecord, members, plain, write };

@@ -187,7 +187,8 @@ const NOT_FETCHABLE = refusal(404, 'not_found', 'the session has no Request Obje
 const NO_SUCH_PATH = refusal(404, 'not_found', 'there is nothing at this path');
 
 function notAllowed(methods) {
-  return response(refusal(405, 'method_not_allowed', 'this path has other methods', { allow: methods }));
+  const message = 'this path does not support that method; see Allow';
+  return response(refusal(405, 'method_not_allowed', message, { allow: methods }));
 }
 
 function response({ status, headers, body }) {

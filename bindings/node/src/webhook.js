@@ -88,7 +88,7 @@ function lookup(headers) {
 /** The value of a header that must be there exactly once. */
 function only(scheme, name, value) {
   if (typeof value === 'string') return value;
-  throw invalid(scheme, `the header ${name} ${value === undefined ? 'is missing' : 'is there more than once'}`);
+  throw invalid(scheme, `the header ${name} ${value === undefined ? 'is missing' : 'is repeated'}`);
 }
 
 function parsed(scheme, body) {

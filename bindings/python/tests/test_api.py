@@ -473,7 +473,7 @@ class WebhookTest(unittest.TestCase):
 
     def test_a_header_that_is_there_twice_in_another_case_is_refused(self) -> None:
         for name in ("webhook-id", "webhook-timestamp", "webhook-signature"):
-            with self.assertRaisesRegex(idgate.Refused, f"the header {name} is there more than once"):
+            with self.assertRaisesRegex(idgate.Refused, f"the header {name} is repeated"):
                 self.webhook.verify({**self.headers, name.title(): "another"}, self.BODY, now=NOW)
 
     def test_a_secret_that_cannot_be_used_is_misconfigured_at_once(self) -> None:

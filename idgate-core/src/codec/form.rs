@@ -14,11 +14,11 @@ use crate::work;
 #[allow(clippy::exhaustive_structs)] // carries nothing, ever
 pub struct NotAForm;
 
-/// Some tools add one of these at the end of a body. A form encodes them, so unencoded ones belong
-/// to no value.
+/// The line breaks that some tools append to a body. A form percent-encodes line breaks, so an
+/// unencoded one is not part of a value.
 pub const LINE_BREAKS: [char; 2] = ['\r', '\n'];
 
-/// The message for such a body.
+/// The message for a body that ends with an unencoded line break.
 pub const LINE_BREAK_BEHIND: &str =
     "a line break (CR or LF) follows the form; send the body without it";
 

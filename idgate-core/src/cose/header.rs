@@ -86,7 +86,7 @@ fn read_protected(bytes: &[u8]) -> Result<Option<i64>, CoseError> {
         return Err(CoseError("the protected header is not a map"));
     }
     if header.get_label(CRIT).is_some() {
-        return Err(CoseError("crit demands a header that is not understood"));
+        return Err(CoseError("crit names a header that is not supported"));
     }
     Ok(header.get_label(ALG).and_then(Value::as_i64))
 }

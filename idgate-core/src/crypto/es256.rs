@@ -64,9 +64,9 @@ impl Es256Key {
             Some(text) => SecretKey::from_sec1_pem(text).map_err(|_| ()),
             None => SecretKey::from_pkcs8_pem(text).map_err(|_| ()),
         };
-        let key = key.map_err(|()| KeyFileError("is not a private key on P-256 in PEM"))?;
+        let key = key.map_err(|()| KeyFileError("is not a P-256 private key in PEM"))?;
         let scalar = Zeroizing::new(<[u8; 32]>::from(key.to_bytes()));
-        Self::from_scalar(&*scalar).map_err(|_| KeyFileError("is not a key on P-256"))
+        Self::from_scalar(&*scalar).map_err(|_| KeyFileError("is not a P-256 key"))
     }
 
     /// The scalar, big-endian, for an embedder that stores the key. Keep it sealed.

@@ -50,7 +50,7 @@ pub struct HashValue {
 }
 
 impl HashValue {
-    /// Creates a digest from a provider's output; input longer than any hash is cut.
+    /// Creates a digest from a provider's output; input longer than any hash is truncated.
     pub fn new(value: &[u8]) -> Self {
         let mut bytes = [0; 64];
         let len = value.len().min(64);

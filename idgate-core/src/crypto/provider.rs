@@ -15,15 +15,16 @@ use crate::crypto::key::{Alg, InvalidKey, PublicKey};
 pub struct CryptoProvider {
     /// The name for reports, for example `aws-lc-rs`.
     pub name: &'static str,
-    /// Verifiers, at most one per algorithm.
+    /// Verifies ES256, ES384 and ES512 signatures: at most one verifier per algorithm.
     pub verifiers: &'static [&'static dyn SignatureVerifier],
-    /// Hashing.
+    /// Computes digests.
     pub hasher: &'static dyn Hasher,
-    /// ECDH and HMAC.
+    /// Agrees on keys (ECDH), and authenticates with them (HMAC).
     pub agreement: &'static dyn KeyAgreement,
-    /// AES of encrypted answers.
+    /// Decrypts the content of encrypted answers (AES).
     pub content_cipher: &'static dyn ContentCipher,
-    /// RSA and brainpool curves, which sign certificates, CRLs and lists only.
+    /// Verifies signatures by RSA and brainpool keys. Such keys may sign only certificates, CRLs
+    /// and lists.
     pub certificate_verifier: &'static dyn CertificateVerifier,
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn sign_es256(
     const SIGNATURE_LEN: usize = 64;
     let signature = signer.sign(signing_input)?;
     if signature.len() != SIGNATURE_LEN {
-        let why = "the signer gave no raw signature of 64 bytes";
+        let why = "the signer did not return a raw signature of 64 bytes";
         return Err(SignerUnavailable::new(why));
     }
     Ok(signature)

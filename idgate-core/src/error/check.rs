@@ -68,7 +68,7 @@ checks! {
         KeyBindingTyp: "typ is kb+jwt", "RFC 9901 7.3 step 5a";
         KeyBindingAlg: "alg fits the holder's key", "RFC 9901 7.3 step 5b";
         KeyBindingSignature: "the holder's key signed it", "RFC 9901 7.3 step 5c";
-        KeyBindingTime: "iat lies in the session's time; exp and nbf, if any, hold", "RFC 9901 7.3 step 5e";
+        KeyBindingTime: "iat is within the session's time; exp and nbf, if present, are valid now", "RFC 9901 7.3 step 5e";
         Audience: "aud is this verifier", "RFC 9901 7.3 step 5f, OpenID4VP 14.8";
         Nonce: "nonce is this request's", "RFC 9901 7.3 step 5f, OpenID4VP 14.1";
         SdHash: "sd_hash covers this presentation", "RFC 9901 4.3.1, 7.3 step 5g";
@@ -93,8 +93,8 @@ checks! {
         MsoDocType: "the MSO has the document's type", "ISO/IEC 18013-5 9.3.1";
         IssuerSignedItems: "each item is well-formed and occurs once", "ISO/IEC 18013-5 8.3.2.1.2.2";
         ValueDigests: "the issuer signed the digest of every item", "ISO/IEC 18013-5 9.3.1";
-        ValidityInfo: "signed, validFrom and validUntil hold", "ISO/IEC 18013-5 9.3.1";
-        IssuingCountry: "issuing country and jurisdiction are the signer's", "ISO/IEC 18013-5 9.3.1";
+        ValidityInfo: "signed, validFrom and validUntil are consistent and include the present", "ISO/IEC 18013-5 9.3.1";
+        IssuingCountry: "issuing_country and issuing_jurisdiction match the signer's certificate", "ISO/IEC 18013-5 9.3.1";
     }
     "device" {
         DeviceKey: "the MSO holds the device's public key", "ISO/IEC 18013-5 9.1.2.4, RFC 9053 7.1.1";

@@ -49,8 +49,8 @@ impl JweRecipient<'_> {
     /// Decrypts `text`.
     ///
     /// # Errors
-    /// The text is not a compact JWE, was not encrypted to this recipient as offered, or its tag is
-    /// wrong.
+    /// The text is not a compact JWE, was not encrypted to this recipient's key in an offered way,
+    /// or its authentication tag is wrong.
     pub fn open(
         &self,
         provider: &CryptoProvider,

@@ -235,12 +235,12 @@ fn parse_rule(
         "maxLength" => parse_length(field).map(Rule::MaxLength),
         "pattern" => field.string().map(|pattern| Rule::Pattern(pattern.into_owned())),
         "format" if field.string()? == "date" => Ok(Rule::Date),
-        "format" => Err(field.invalid("must be \"date\", the only format that filters know")),
+        "format" => Err(field.invalid("must be \"date\", the only format that filters support")),
         "formatMinimum" => parse_full_date(field).map(Rule::FormatMinimum),
         "formatMaximum" => parse_full_date(field).map(Rule::FormatMaximum),
         _ => Err(filter.invalid_name(
             keyword,
-            "is or has a keyword that filters do not know; use type, const, enum, minimum, \
+            "is or has a keyword that filters do not support; use type, const, enum, minimum, \
              maximum, exclusiveMinimum, exclusiveMaximum, minLength, maxLength, pattern, format, \
              formatMinimum, formatMaximum",
         )),

@@ -75,13 +75,13 @@ impl Scheme {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Invitation {
-    /// The public handle.
+    /// The session's id. It is public: the paths that wallets use contain it.
     pub session_id: SessionId,
-    /// `false` for sandbox data.
+    /// Whether the session is live.
     pub livemode: bool,
     /// The time from which the session takes no more answers.
     pub expires_at: UnixMillis,
-    /// The first request, behind `openid4vp://`.
+    /// The link to the first request, under `openid4vp://`, to be shown as a QR code.
     pub qr_code_url: String,
     /// The profile of each request, and its query.
     offered: Vec<(Profile, String)>,
@@ -120,7 +120,7 @@ impl Invitation {
         Scheme::of(self.suits_age_app)
     }
 
-    /// The link to the request that `scheme` carries.
+    /// Returns the link under `scheme`, to the request that is best for its wallets.
     pub fn deep_link(&self, scheme: Scheme) -> String {
         let profiles: Vec<_> = self.offered.iter().map(|(profile, _)| *profile).collect();
         let query = self.offered.get(scheme.choice(&profiles)).map(|(_, query)| &**query);

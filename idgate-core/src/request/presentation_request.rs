@@ -180,7 +180,8 @@ impl PresentationRequest {
         self.purpose.as_ref()?.in_language(language)
     }
 
-    /// The profiles that the tenant listed, in the order of the offers; none: the verifier's first.
+    /// The profiles that the tenant listed, in the order of the offers; empty: the verifier's first
+    /// profile.
     pub fn profiles(&self) -> &[Profile] {
         &self.profiles
     }
@@ -195,7 +196,8 @@ impl PresentationRequest {
         self.handover
     }
 
-    /// Whether claims require the browser that returns; `None`: the profile decides.
+    /// Whether claims are released only to a browser that returns with the response code; `None`:
+    /// the profile decides.
     pub fn same_device(&self) -> Option<bool> {
         self.same_device
     }
@@ -205,7 +207,8 @@ impl PresentationRequest {
         &self.transaction_data
     }
 
-    /// The origins of the pages that may pass it to their browser; none: only links carry it.
+    /// The origins of the pages that may pass the request to their browser; empty: only links carry
+    /// it.
     pub fn origins(&self) -> &[String] {
         self.dc_api.as_ref().map_or(&[], |pages| &pages.origins)
     }
@@ -263,7 +266,7 @@ pub enum RequestForm {
 /// One requested credential.
 #[derive(Clone, Debug)]
 pub struct CredentialRequest {
-    /// Unique in the request.
+    /// The tenant's id for this credential, unique in the request.
     pub(crate) id: String,
     /// The requested format.
     pub(crate) format: CredentialFormat,
@@ -295,7 +298,7 @@ pub struct CredentialRequest {
 }
 
 impl CredentialRequest {
-    /// Unique in the request.
+    /// The tenant's id for this credential, unique in the request.
     pub fn id(&self) -> &str {
         &self.id
     }

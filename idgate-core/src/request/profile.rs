@@ -41,15 +41,15 @@ pub struct SpokenProfiles {
 }
 
 impl SpokenProfiles {
-    /// These profiles, all ready; the first is for requests that name none. An empty list means
-    /// `draft`.
+    /// Enables these profiles, all of them ready. A request that names no profile uses the first.
+    /// An empty list means `draft`.
     pub fn new(enabled: impl IntoIterator<Item = Profile>) -> Self {
         let mut enabled: Vec<Profile> = enabled.into_iter().collect();
         if enabled.is_empty() {
             enabled.push(Profile::Draft);
         }
         let why_draft_alone =
-            "this verifier speaks only draft; make it with the profiles 1.0 or haip, too";
+            "this verifier supports only draft; build it with the profile 1.0 or haip as well";
         Self {
             enabled,
             unready: Vec::new(),
@@ -83,7 +83,8 @@ impl SpokenProfiles {
         self
     }
 
-    /// Allows the fields for pages of the program's own.
+    /// Sets whether a request may have the fields for the program's own pages: `retry_uri`,
+    /// `purpose` and `handover`.
     #[must_use]
     pub fn with_page_fields(mut self, fields: PageFields) -> Self {
         self.page_fields = fields;
@@ -98,8 +99,8 @@ impl SpokenProfiles {
         self
     }
 
-    /// Sets the refusal for when only `draft` is enabled: it must say that, and how to enable other
-    /// profiles.
+    /// Sets the text of refusals when `draft` is the only enabled profile. It must say so, and say
+    /// how to enable other profiles.
     #[must_use]
     pub fn explaining_draft_alone(mut self, text: &'static str) -> Self {
         self.why_draft_alone = text;
@@ -111,7 +112,7 @@ impl SpokenProfiles {
         &self.enabled
     }
 
-    /// Whether it is enabled and can be used now.
+    /// Whether `profile` is enabled and can be used now.
     pub fn is_ready(&self, profile: Profile) -> bool {
         self.enabled.contains(&profile) && self.unready(profile).is_none()
     }

@@ -275,7 +275,7 @@ impl fmt::Display for RegistrationError {
             ),
             Self::Member(name) => write!(
                 f,
-                "has no {name} in the form of one (ETSI TS 119 475 5.2.4); ask the registrar"
+                "has no valid {name} (ETSI TS 119 475 5.2.4); ask the registrar"
             ),
             Self::NotYetValid => f.write_str("is not valid yet; wait, or check the clock"),
             Self::Expired => f.write_str("has expired; ask the registrar for a new one"),

@@ -126,7 +126,8 @@ impl Request {
         self.credential_set(options, true)
     }
 
-    /// Adds an optional set, which the wallet may leave out.
+    /// Adds an optional set of options, as [`Request::one_of`] does, which the wallet may leave
+    /// out.
     pub fn one_of_or_none<'i, O: IntoIterator<Item = &'i str>>(
         self,
         options: impl IntoIterator<Item = O>,

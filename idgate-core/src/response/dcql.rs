@@ -34,7 +34,7 @@ pub(super) fn assign_by_id<'r>(
     vp_token: &'r VpToken<'_>,
 ) -> Result<Vec<Option<&'r str>>, VerifyError> {
     let VpToken::Map(answers) = vp_token else {
-        return Err(mismatch("vp_token answers another query language"));
+        return Err(mismatch("vp_token has the form for another query language"));
     };
     let places = places(asked, answers)?;
     let mut presented = vec![None; asked.len()];
@@ -110,7 +110,8 @@ pub(super) fn check_sets(
     let complete = |option: &Vec<_>| option.iter().all(|id: &String| came.contains(&id.as_str()));
     let mut required = sets.iter().filter(|set| set.required);
     let met = required.all(|set| set.options.iter().any(complete));
-    met.then_some(()).ok_or(mismatch("the answer has no whole option of a required credential set"))
+    met.then_some(())
+        .ok_or(mismatch("the answer has no complete option of a required credential set"))
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ impl DirectPost<'_> {
     ) -> Result<DirectPost<'static>, NotAnAnswer> {
         match parse_json(payload, query)? {
             Posted::Plain(answer) => Ok(answer.into_owned()),
-            Posted::Encrypted(_) => malformed("the encrypted answer holds another response"),
+            Posted::Encrypted(_) => malformed("the encrypted answer contains another response"),
         }
     }
 

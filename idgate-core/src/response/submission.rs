@@ -55,7 +55,7 @@ fn tokens_within_limits<'r>(vp_token: &'r VpToken<'_>) -> Result<Vec<&'r str>, V
     let tokens: Vec<&str> = match vp_token {
         VpToken::One(token) => vec![&**token],
         VpToken::Several(tokens) => tokens.iter().map(|token| &**token).collect(),
-        VpToken::Map(_) => return mismatch("vp_token answers another query language"),
+        VpToken::Map(_) => return mismatch("vp_token has the form for another query language"),
     };
     if tokens.len() > MAX_PRESENTATIONS {
         return exceeded("vp_token holds more than 10 presentations");

@@ -67,7 +67,7 @@ impl Inquiry {
                 Some(ListQuestion::new(reference, published.voucher, accepts))
             }
             PublishedStatus::Unknown => {
-                return Err(unknown("status names no mechanism that can be looked up"));
+                return Err(unknown("status names no supported mechanism"));
             }
         };
         let outcome = RevocationDetails::asked(list.is_some(), signer.is_some());
@@ -158,7 +158,7 @@ pub(crate) fn check_count(
 ) -> Result<(), VerifyError> {
     asked.extend(inquiries.iter().flat_map(Inquiry::needs));
     if asked.len() > MAX_STATUS_URIS {
-        let detail = "the answer asks for more than 20 status sources";
+        let detail = "the answer needs more than 20 status sources";
         return Err(VerifyError::new(Reason::LimitExceeded, Check::Limits, detail));
     }
     Ok(())

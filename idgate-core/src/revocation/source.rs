@@ -126,17 +126,19 @@ impl SourceFault {
     pub(super) const fn of_list(self) -> &'static str {
         match self {
             Self::Unreachable => "the status list is unavailable: its host cannot be reached",
-            Self::NotAllowed => "the status list is unavailable: its address may not be asked",
+            Self::NotAllowed => "the status list is unavailable: its address is not allowed",
             Self::HttpStatus => {
                 "the status list is unavailable: its host answers with an error status"
             }
-            Self::Redirect => "the status list is unavailable: its host redirects where it may not",
+            Self::Redirect => {
+                "the status list is unavailable: its host redirects in a way that is not followed"
+            }
             Self::ContentCoding => {
-                "the status list is unavailable: its content coding cannot be read"
+                "the status list is unavailable: its content coding is not supported"
             }
             Self::TooLarge => "the status list is unavailable: it is too large",
-            Self::Broken => "the status list is unavailable: the answer is not whole HTTP",
-            Self::TooSlow => "the status list is unavailable: it did not come in time",
+            Self::Broken => "the status list is unavailable: the answer is not HTTP, or is cut off",
+            Self::TooSlow => "the status list is unavailable: it did not arrive in time",
         }
     }
 
@@ -144,21 +146,22 @@ impl SourceFault {
     pub(super) const fn of_crl(self) -> &'static str {
         match self {
             Self::Unreachable => "the certificate's CRL is unavailable: its host cannot be reached",
-            Self::NotAllowed => {
-                "the certificate's CRL is unavailable: its address may not be asked"
-            }
+            Self::NotAllowed => "the certificate's CRL is unavailable: its address is not allowed",
             Self::HttpStatus => {
                 "the certificate's CRL is unavailable: its host answers with an error status"
             }
             Self::Redirect => {
-                "the certificate's CRL is unavailable: its host redirects where it may not"
+                "the certificate's CRL is unavailable: its host redirects in a way that is not \
+                 followed"
             }
             Self::ContentCoding => {
-                "the certificate's CRL is unavailable: its content coding cannot be read"
+                "the certificate's CRL is unavailable: its content coding is not supported"
             }
             Self::TooLarge => "the certificate's CRL is unavailable: it is too large",
-            Self::Broken => "the certificate's CRL is unavailable: the answer is not whole HTTP",
-            Self::TooSlow => "the certificate's CRL is unavailable: it did not come in time",
+            Self::Broken => {
+                "the certificate's CRL is unavailable: the answer is not HTTP, or is cut off"
+            }
+            Self::TooSlow => "the certificate's CRL is unavailable: it did not arrive in time",
         }
     }
 }

@@ -32,7 +32,7 @@ pub struct SessionInfo {
     pub expires_at: UnixMillis,
     /// The time of its settlement.
     pub settled_at: Option<UnixMillis>,
-    /// The number of commits.
+    /// The number of commits so far.
     pub revision: Revision,
     /// The [`Trust::version`](crate::Trust::version) that decided; `None` before the decision.
     pub trust_version: Option<u64>,

@@ -46,7 +46,7 @@ use crate::time::UnixMillis;
 #[allow(clippy::exhaustive_structs)] // a plain number, and always will be
 pub struct Revision(pub u64);
 
-/// The wire name of a phase.
+/// The status of a session, as the API names it.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[non_exhaustive]
@@ -111,7 +111,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// The public handle.
+    /// The session's id. It is public: the paths that wallets use contain it.
     pub fn id(&self) -> &SessionId {
         &self.id
     }
@@ -123,7 +123,7 @@ impl Session {
         core::iter::once(self.id.as_str()).chain(offers)
     }
 
-    /// The owner.
+    /// The tenant that owns the session.
     pub fn tenant(&self) -> &TenantId {
         &self.tenant
     }
@@ -251,7 +251,8 @@ impl Session {
         self.expires_at
     }
 
-    /// The number of commits.
+    /// The number of commits so far. A store writes a transition only if it has the expected
+    /// revision.
     pub fn revision(&self) -> Revision {
         self.revision
     }

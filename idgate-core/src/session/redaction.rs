@@ -98,7 +98,7 @@ impl SessionResult {
     /// Reads the bytes of [`SessionResult::to_bytes`].
     ///
     /// # Errors
-    /// [`SnapshotError`]: the bytes have no version that can be read.
+    /// [`SnapshotError`]: the bytes are not a result of this version or an earlier one.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Self::decode(bytes).ok_or(SnapshotError)
     }
@@ -178,7 +178,7 @@ impl fmt::Display for Withheld {
             Self::NotVerified => "the session is not VERIFIED",
             Self::ResponseCodeMissing => "the browser has no response_code",
             Self::ResponseCodeWrong => "the response_code is not the one of this session",
-            Self::Redacted => "the result was readable for 30 seconds, which are over",
+            Self::Redacted => "the result was readable for 30 seconds, and that time is over",
         })
     }
 }

@@ -22,7 +22,7 @@ pub struct RequestShape {
     pub client_id_form: ClientIdForm,
     /// How the request reaches the wallet.
     pub delivery: Delivery,
-    /// How the answer comes back.
+    /// Whether the answer is encrypted.
     pub response: ResponseEncryption,
     /// The mdoc session transcripts to try, in order.
     pub transcripts: Vec<TranscriptKind>,
@@ -82,8 +82,9 @@ impl RequestShape {
         Self { profile: Profile::Haip, ..v1_0 }
     }
 
-    /// To a page's browser, encrypted, because the page and its server handle the answer before the
-    /// verifier does. The transcript does not depend on the signer (OpenID4VP A, B.2.6.2).
+    /// A request to a page's browser. Its answer is encrypted, because the page and its server
+    /// handle it before the verifier does. The transcript does not depend on the signer (OpenID4VP
+    /// A, B.2.6.2).
     pub fn browser(profile: Profile) -> Self {
         Self {
             profile,
@@ -115,7 +116,7 @@ pub enum QueryLanguage {
     Dcql,
 }
 
-/// A form of `client_id`.
+/// A form of `client_id`: the prefix, and what follows it (OpenID4VP 5.9).
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -148,7 +149,7 @@ pub enum Delivery {
     Browser,
 }
 
-/// How an answer comes back.
+/// Whether an answer is encrypted (OpenID4VP 8.2, 8.3).
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

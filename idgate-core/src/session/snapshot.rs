@@ -116,7 +116,7 @@ impl Session {
     /// Reads the bytes of [`Session::to_bytes`].
     ///
     /// # Errors
-    /// [`SnapshotError`]: the bytes have no version that can be read.
+    /// [`SnapshotError`]: the bytes are not a session of this version or an earlier one.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Self::from_version_2(bytes).or_else(|| version_1::session(bytes)).ok_or(SnapshotError)
     }

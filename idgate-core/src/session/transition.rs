@@ -97,7 +97,7 @@ impl Phase {
         }
     }
 
-    /// When the verifying process loses its lease.
+    /// The time when the verifying process loses its lease; `None` unless VERIFYING.
     pub const fn lease_until(&self) -> Option<UnixMillis> {
         match self {
             Self::Verifying { lease_until } => Some(*lease_until),
@@ -188,7 +188,7 @@ impl Session {
         self.apply(Input::Followed, now).ok()
     }
 
-    /// Stores the expiry. `None` if it is not due, or if the session is settled.
+    /// Expires the session. `None` if the expiry is not due, or if the session is settled.
     #[must_use = "nothing is stored until the transition is committed"]
     pub fn expired(&self, now: UnixMillis) -> Option<Transition> {
         if self.status_at(now) != Status::Expired {

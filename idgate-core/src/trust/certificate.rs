@@ -56,7 +56,7 @@ impl fmt::Display for CertificateError {
 const NOT_A_CERTIFICATE: CertificateError =
     CertificateError::malformed("is not an X.509 certificate in DER");
 const TRAILING: CertificateError = CertificateError::malformed("is followed by other bytes");
-const REPEATED: CertificateError = CertificateError::malformed("has an extension twice");
+const REPEATED: CertificateError = CertificateError::malformed("has a duplicate extension");
 const TOO_LARGE: CertificateError = CertificateError::limit("is larger than 16 KiB");
 
 /// One parsed certificate.

@@ -87,7 +87,7 @@ impl VerifiedCrl {
         let parsed = ParsedCrl::parse(der)?;
         check_issuer(&parsed, issuer)?;
         let key =
-            issuer.key().map_err(|_| CrlError("has an issuer with a key of no known kind"))?;
+            issuer.key().map_err(|_| CrlError("has an issuer with a key of an unknown kind"))?;
         SignatureAlgorithm::new(parsed.algorithm, parsed.parameters)
             .and_then(|alg| key.verify(provider, alg, parsed.tbs, parsed.signature).ok())
             .ok_or(CrlError("is not signed by its issuer"))?;

@@ -43,7 +43,7 @@ pub struct TrustEntry {
     pub doc_types: Vec<DocType>,
     /// mdoc namespaces that a request may omit.
     pub namespaces: Vec<NameSpace>,
-    /// The claims that requests in the legacy form ask for.
+    /// The claims of a request in the legacy form, which names only the issuer.
     pub default_claims: Vec<String>,
     /// The paths of SD-JWT VC claims that are not top-level members of the payload under their
     /// name. Not for sessions with only `draft`.
@@ -77,7 +77,7 @@ pub struct TrustEntry {
     pub status_roots: Vec<TrustAnchor>,
     /// Status-list signers named in trusted lists, each for the credentials of its own provider.
     pub status_signers: Vec<PinnedSigner>,
-    /// CRLs of the roots that the operator supplied; they replace the fetch.
+    /// CRLs of the roots, supplied by the operator. They are used in place of fetched ones.
     pub crls: Vec<VerifiedCrl>,
     /// The rule for revocation.
     pub revocation: RevocationPolicy,
@@ -168,7 +168,8 @@ impl TrustEntry {
         self.keys.iter().filter(move |key| !(livemode && key.test_only))
     }
 
-    /// The roots of the entry's countries for a session of this mode.
+    /// The roots of mdoc document signers that a session of this mode may use, limited to the
+    /// entry's countries.
     pub fn roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
         self.serving(self.roots.iter(), livemode)
     }
@@ -178,7 +179,8 @@ impl TrustEntry {
         self.pinned_signers.iter().filter(move |signer| signer.serves_mode(livemode))
     }
 
-    /// The roots of SD-JWT VC issuers of the entry's countries for a session of this mode.
+    /// The roots of SD-JWT VC issuers that a session of this mode may use, limited to the entry's
+    /// countries.
     pub fn sd_jwt_roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
         self.serving(self.sd_jwt_roots.iter(), livemode)
     }
@@ -217,7 +219,7 @@ impl TrustEntry {
             && signers.iter().all(PinnedSigner::is_sample)
     }
 
-    /// The roots for status lists for a session of this mode.
+    /// The roots for status lists that a session of this mode may use.
     pub fn status_roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
         self.status_roots.iter().filter(move |root| root.serves_mode(livemode))
     }
@@ -282,7 +284,7 @@ impl TrustEntry {
         let listings = roots.iter().filter_map(|root| root.listing());
         let listing = listings.chain(signers.iter().filter_map(|one| one.listing())).next()?;
         let name = &listing.list.name;
-        let alone = format!("is trusted by the trusted list {name} alone");
+        let alone = format!("is trusted only through the trusted list {name}");
         Some(match listing.list.until.filter(|until| *until <= now) {
             Some(until) => (
                 format!("{alone}, which was due to be replaced on {until}"),
@@ -330,7 +332,7 @@ impl DeviceResponseDocuments {
         [Self::One, Self::Any].into_iter().find(|known| known.name() == name)
     }
 
-    /// Returns the name.
+    /// Returns the name, for example `one`.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -366,7 +368,7 @@ impl RevocationPolicy {
         }
     }
 
-    /// Returns the name.
+    /// Returns the name, for example `if_published`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::IfPublished => "if_published",

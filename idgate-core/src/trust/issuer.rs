@@ -155,7 +155,7 @@ impl Issuer {
         self.with(Field::StatusRoots, pem_or_der)
     }
 
-    /// Adds CRLs of the roots above, in PEM or DER. They replace the fetch.
+    /// Adds CRLs of this issuer's roots, in PEM or DER. They are used in place of fetched ones.
     pub fn crls(self, pem_or_der: impl Into<Vec<u8>>) -> Self {
         self.with(Field::Crls, pem_or_der)
     }

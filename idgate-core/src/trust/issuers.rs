@@ -96,7 +96,7 @@ impl Trust {
         &self.snapshot
     }
 
-    /// The version.
+    /// The version that sessions record when they are decided.
     pub fn version(&self) -> u64 {
         self.snapshot.version()
     }
@@ -111,7 +111,7 @@ impl Trust {
         &self.lists
     }
 
-    /// The cryptography.
+    /// The provider of the cryptography that this trust uses.
     pub fn provider(&self) -> &CryptoProvider {
         &self.provider
     }
@@ -173,7 +173,7 @@ impl<'r> Reading<'r> {
         if entry.revocation == RevocationPolicy::Required
             && entry.on_unknown_revocation != OnUnknownRevocation::Refuse
         {
-            let why = "is not for an issuer whose revocation is required";
+            let why = "cannot be set for an issuer whose revocation is required";
             return Err(self.error(Field::OnUnknownRevocation, None, why.into()));
         }
         self.read_texts(&mut entry)?;
@@ -297,11 +297,12 @@ impl<'r> Reading<'r> {
 
     fn certificate_list(&self, field: Field, file: &ListFile) -> Result<ImportedList, Unusable> {
         if !file.crls.is_empty() || file.former.is_some() {
-            let why = "has CRLs or the state of the list before, which only a trusted list takes";
+            let why =
+                "has CRLs or the state of the previous list, which only a trusted list accepts";
             return Err(Unusable(why.into()));
         }
         if field == Field::MasterList && file.allow_stale {
-            return Err(Unusable("says no date at which a newer one is due".into()));
+            return Err(Unusable("does not say when a newer one is due".into()));
         }
         let cas = match &file.signer_ca {
             Some(ca) => Some(roots_from_file(self.provider, ca)?),

@@ -162,7 +162,7 @@ impl core::str::FromStr for ListState {
 pub struct ListReport {
     /// The issuer.
     pub issuer: IssuerId,
-    /// The kind of list.
+    /// The field that the list was given in, which says its kind.
     pub field: Field,
     /// The number of imported certificates.
     pub taken: usize,

@@ -102,7 +102,7 @@ impl ListProfile {
         }
     }
 
-    /// The default for lists of this type.
+    /// The default profile for lists of this type.
     pub const fn of(list_type: ListType) -> Self {
         match list_type {
             ListType::Mdl | ListType::Av => Self::Iso,

@@ -64,7 +64,7 @@ pub struct ListedCertificate {
     pub key_kind: String,
     /// Whether it has expired.
     pub expired: bool,
-    /// The outcome.
+    /// Whether it was imported, or why it was skipped.
     #[serde(rename = "skipped_because", serialize_with = "as_reason")]
     pub outcome: ListOutcome,
 }
@@ -125,7 +125,7 @@ pub fn import_master_list(
     }
     let signed_at = authenticate(provider, &signed, signer_cas, now)?;
     let certificates = certificates_of(signed.content)
-        .ok_or(error("has a damaged content, or more than 8192 certificates"))?;
+        .ok_or(error("has content that is not a list of at most 8192 certificates"))?;
     let (mut roots, mut listed) = (Vec::new(), Vec::new());
     for der in certificates {
         let (root, entry) = take(provider, der, RootOrigin::MasterList, now);

@@ -30,7 +30,7 @@ impl OnUnknownRevocation {
         [Self::Refuse, Self::Accept, Self::Tenant].into_iter().find(|known| known.name() == name)
     }
 
-    /// Returns the name.
+    /// Returns the name, for example `refuse`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Refuse => "refuse",

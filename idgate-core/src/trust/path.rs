@@ -248,7 +248,7 @@ pub(super) fn authenticate_list_signer(
     }
     match Search::new(provider, others, &cas, now).path(signer, 2) {
         Ok(_) => profile::check_list_signer(signer, eku),
-        Err(Failure::Expired(_)) => Err("is signed with a certificate outside its dates"),
+        Err(Failure::Expired(_)) => Err("is signed with a certificate outside its validity period"),
         Err(Failure::Exhausted(_)) => Err("needs more signature checks than allowed"),
         Err(Failure::Invalid(_)) => Err("is not signed under the given signer CA"),
     }
@@ -294,7 +294,7 @@ fn pinned(
     now: UnixMillis,
 ) -> Result<VerifiedPath, VerifyError> {
     if !signer.is_valid_at(now) {
-        return Err(Failure::Expired("the pinned signer is outside its dates").into());
+        return Err(Failure::Expired("the pinned signer is outside its validity period").into());
     }
     verified(signer, Anchor::Pinned { own, issuer: path.map(|path| path.issuer_der()) }, now)
 }

@@ -145,7 +145,7 @@ pub(crate) fn check_marked_status_signer(
     if usages.iter().any(is_for_status) {
         return Ok(());
     }
-    Err("has an extended key usage that is neither a document signer's nor for status lists")
+    Err("has an extended key usage that is for neither document signers nor status lists")
 }
 
 /// Every extension that matters can be read, no critical one is unknown (RFC 5280 4.2), and none
@@ -172,7 +172,10 @@ fn check_extensions_but(
     };
     for extension in certificate.extensions() {
         if RESTRICTING.iter().any(|oid| extension.oid.as_bytes() == *oid) {
-            return Err("has an extension that restricts paths and is not processed here");
+            return Err(
+                "has an extension that is not supported: name constraints, policy mappings, \
+                 policy constraints, inhibitAnyPolicy or freshestCRL",
+            );
         }
         let is_known = KNOWN.contains(&extension.oid);
         if extension.critical && !is_known {
@@ -245,7 +248,7 @@ fn check_version(signer: &Certificate<'_>) -> Result<(), Broken> {
 
 fn check_not_ca(signer: &Certificate<'_>) -> Result<(), Broken> {
     match signer.basic_constraints() {
-        Some(constraints) if constraints.ca => Err("is a CA, and no document signer"),
+        Some(constraints) if constraints.ca => Err("is a CA, not a document signer"),
         _ => Ok(()),
     }
 }
@@ -328,8 +331,8 @@ fn check_distribution_points(signer: &Certificate<'_>, tolerant: bool) -> Result
 fn check_country(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broken> {
     match names::attribute_texts(signer.subject().as_raw(), COUNTRY_NAME).as_slice() {
         [own] if root.country().is_some_and(|country| country.eq_ignore_ascii_case(own)) => Ok(()),
-        [_] => Err("is of another country than its root"),
-        _ => Err("names not exactly one country"),
+        [_] => Err("is from a different country than its root"),
+        _ => Err("does not name exactly one country"),
     }
 }
 
@@ -340,7 +343,7 @@ fn check_state(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broke
         ([own], Some(state)) => names::is_same_text(own, state),
         _ => false,
     };
-    if is_same { Ok(()) } else { Err("is of another state or province than its root") }
+    if is_same { Ok(()) } else { Err("is from a different state or province than its root") }
 }
 
 fn check_lifetime(signer: &Certificate<'_>) -> Result<(), Broken> {

@@ -17,7 +17,7 @@ use crate::crypto::CryptoProvider;
 pub struct RootFile {
     /// The certificates that can be roots, in their order.
     pub roots: Vec<TrustAnchor>,
-    /// The certificates that cannot.
+    /// The certificates that cannot be roots, in their order, each with the reason.
     pub unusable: Vec<UnusableRoot>,
 }
 
@@ -35,7 +35,7 @@ pub struct UnusableRoot {
 
 impl fmt::Display for UnusableRoot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let subject = self.subject.as_deref().unwrap_or("of no readable subject");
+        let subject = self.subject.as_deref().unwrap_or("without a readable subject");
         write!(f, "certificate {} ({subject}) {}", self.place, self.why)
     }
 }

@@ -14,7 +14,7 @@ use crate::session::Transition;
 pub struct Asked<'a> {
     /// The last segment of the path that the wallet fetches: the id of a session or of an offer.
     pub to: &'a str,
-    /// A nonce that the object repeats (OpenID4VP 5.10).
+    /// The wallet's own nonce, which the Request Object repeats (OpenID4VP 5.10).
     pub wallet_nonce: Option<Cow<'a, str>>,
 }
 

@@ -86,7 +86,7 @@ impl Verifier {
 }
 
 impl Attestation {
-    /// Refuses a request that a wallet could rightly refuse.
+    /// Refuses a request that a wallet may refuse because of the registration certificate.
     ///
     /// # Errors
     /// `unsupported_profile`: the certificate has expired. `invalid_request`: the request asks for

@@ -90,7 +90,8 @@ impl Verifier {
         // 41).
         let (offered, identities) = match request.presets {
             Presets::AgeApp if iso_mdoc.is_none() => {
-                let rule = "reaches the age app by org-iso-mdoc alone, with one age: ask for one, or leave this out";
+                let rule = "reaches the age app only as org-iso-mdoc, which asks for one age: ask \
+                            for one, or leave this out";
                 return Err(refused(rule).into());
             }
             Presets::AgeApp => (&[][..], Vec::new()),

@@ -37,8 +37,8 @@ impl Verifier {
             Presets::Used | Presets::Unused => self.reader(new.signer.as_deref(), now)?,
         };
         if reader.is_some() && pages.origins.len() != 1 {
-            let rule = "must be one origin where org-iso-mdoc is asked for and signed: a signature \
-                        is for one; leave the others out, or set iso_mdoc to false";
+            let rule = "must be one origin if org-iso-mdoc is asked for and signed, because a \
+                        signature covers one; leave the others out, or set iso_mdoc to false";
             let error = RequestError::new(ErrorCode::InvalidRequest, "dc_api.origins", rule);
             return Err(error.into());
         }

@@ -31,12 +31,12 @@ pub(super) struct Registered {
 }
 
 impl NewSession {
-    /// A live session, which counts.
+    /// A live session, which accepts no test material.
     pub fn live() -> Self {
         Self::of(Mode::Live)
     }
 
-    /// A test session: keys and material for tests are accepted, too.
+    /// A test session, which also accepts keys and certificates for tests.
     pub fn test() -> Self {
         Self::of(Mode::Test)
     }
@@ -48,7 +48,7 @@ impl NewSession {
         Self { mode, tenant, signer: None, verifier_info, registration: None }
     }
 
-    /// Sets the owner. A program with one tenant needs none.
+    /// Sets the tenant that owns the session. A program with one tenant needs none.
     pub fn tenant(mut self, tenant: TenantId) -> Self {
         self.tenant = tenant;
         self

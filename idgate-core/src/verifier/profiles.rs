@@ -17,7 +17,7 @@ pub struct ProfileOptions {
     /// The profiles that sessions may use; the first is for requests that name none. Never empty.
     pub enabled: Vec<Profile>,
     /// The client identifier of signed requests of `1.0`: `DecentralizedIdentifier`, `X509SanDns`
-    /// or `X509Hash`. With any other form the verifier does not build.
+    /// or `X509Hash`. Building the verifier fails with any other form.
     pub client_id_form: ClientIdForm,
     /// How `1.0` answers are returned; those of `haip` and those through browsers are always
     /// encrypted.
@@ -85,8 +85,8 @@ pub enum ResponseMode {
 }
 
 impl ProfileOptions {
-    /// Creates options for these profiles that suit most wallets. A verifier without a profile does
-    /// not build.
+    /// Creates options for these profiles that suit most wallets. Building a verifier without a
+    /// profile fails.
     pub fn new(enabled: impl IntoIterator<Item = Profile>) -> Self {
         Self {
             enabled: enabled.into_iter().collect(),
@@ -116,7 +116,7 @@ impl ProfileOptions {
         let under_did = speaks(Profile::Draft) || by_did && speaks(Profile::V1_0);
         if draft.delivery == Delivery::RequestUri && under_did && !signers.serve_did() {
             return Err(ConfigError::Signer(
-                "of the DID is missing: give one without a certificate",
+                "of the DID is missing: add a signer without a certificate",
             ));
         }
         Ok(())
@@ -131,7 +131,7 @@ impl ProfileOptions {
             ));
         }
         if matches!(self.dc_api, DcApi::Signed | DcApi::Multisigned) && signers.is_empty() {
-            return Err(ConfigError::Signer("of requests to browsers is missing: give one"));
+            return Err(ConfigError::Signer("of requests to browsers is missing: add a signer"));
         }
         Ok(())
     }

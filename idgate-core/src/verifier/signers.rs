@@ -91,7 +91,7 @@ impl Signers {
         let stand_in = || self.under_did().filter(|_| !is_x509(form));
         named.or_else(stand_in).map(|known| &*known.signer).ok_or_else(|| {
             SignerUnavailable::new(
-                "this verifier lacks the signer that the session was made with; give it that one, too",
+                "this verifier lacks the signer that the session was created with; add that signer",
             )
         })
     }

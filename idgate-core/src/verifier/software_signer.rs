@@ -22,7 +22,7 @@ impl SoftwareSigner {
     }
 
     /// Adds the certificates of a file, PEM or DER: first that of the key, then those between it
-    /// and the root. A [`Verifier`](crate::Verifier) does not build if the certificate is for
+    /// and the root. Building a [`Verifier`](crate::Verifier) fails if the certificate is for
     /// another key.
     ///
     /// The certificate's hash is the signer's name. A session is signed to its end with the

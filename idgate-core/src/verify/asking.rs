@@ -122,8 +122,8 @@ impl Verification<'_> {
         authentic
     }
 
-    /// The trust entries whose credentials request `need`, in the order of the request, for an
-    /// embedder that limits its fetches for each of them.
+    /// The trust entries whose credentials need this source, in the order of the request. An
+    /// embedder can limit its fetches for each entry.
     pub fn issuers_of(&self, need: &Need) -> Vec<&IssuerId> {
         let presented = self.asking.iter().map(|asking| &asking.presented);
         let asked =

@@ -239,7 +239,8 @@ impl<'s> Verification<'s> {
         for (at, (first, one)) in asked.iter().zip(awaiting).enumerate() {
             for (second, other) in asked.iter().zip(awaiting).skip(at.saturating_add(1)) {
                 if one.issued == other.issued && (all || first.asks_for_the_claims_of(second)) {
-                    let detail = "one credential answers two queries that mean two credentials";
+                    let detail = "one credential answers two queries that require different \
+                                  credentials";
                     let (reason, check) = (Reason::SubmissionMismatch, Check::Submission);
                     return Err(VerifyError::new(reason, check, detail));
                 }

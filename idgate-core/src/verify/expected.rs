@@ -26,13 +26,13 @@ pub struct ExpectedSdJwtVc<'e> {
     pub requested_at: UnixMillis,
     /// The time of verification.
     pub now: UnixMillis,
-    /// Restricts the issuer's algorithm.
+    /// The algorithm that the issuer must have signed with; `None`: any that fits a trusted key.
     pub alg: Option<Alg>,
     /// The required claims; only these are returned.
     pub claims: &'e [String],
     /// The paths of claims that are not top-level members of the payload under their name.
     pub claim_paths: &'e [(String, ClaimPath)],
-    /// Conditions on them.
+    /// Conditions that these claims must meet.
     pub filters: &'e [(String, ClaimFilter)],
     /// The claims to compare within a same-subject group, which only sessions have.
     pub(crate) subject_paths: &'e [SubjectPath],

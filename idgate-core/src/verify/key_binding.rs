@@ -90,7 +90,7 @@ fn read_cnf(credential: &ProcessedPayload<'_, '_>) -> Result<PublicKey, VerifyEr
     let cnf = credential.get("cnf").ok_or(VerifyError::new(
         Reason::HolderBindingMissing,
         check,
-        "the credential has no cnf: it is bound to no holder",
+        "the credential has no cnf, so it is not bound to a holder",
     ))?;
     let jwk = cnf.get("jwk").ok_or(invalid(check, "cnf has no jwk"))?;
     PublicKey::from_signing_jwk(jwk)

@@ -99,7 +99,8 @@ pub(super) fn verify_document(
     let issuer_auth =
         Sign1::read(document.issuer_auth).map_err(|error| malformed(Check::IssuerAuth, error.0))?;
     let payload = issuer_auth.payload.as_deref();
-    let payload = payload.ok_or(malformed(Check::IssuerAuth, "the MSO is not attached"))?;
+    let payload = payload
+        .ok_or(malformed(Check::IssuerAuth, "the payload of issuerAuth, the MSO, is detached"))?;
     let (path, issuer) = authenticate_issuer(provider, &issuer_auth, payload, expected, report)?;
 
     let mso_bytes = encoded_mso(payload)?;
@@ -279,13 +280,16 @@ fn check_validity(
     let check = Check::ValidityInfo;
     let ValidityInfo { signed, valid_from, valid_until } = validity;
     if !is_within(path.not_before, path.not_after, signed) {
-        return Err(malformed(check, "signed lies outside the signer's certificate"));
+        return Err(malformed(
+            check,
+            "signed is outside the validity period of the signer's certificate",
+        ));
     }
     if valid_from < signed {
-        return Err(malformed(check, "validFrom lies before signed"));
+        return Err(malformed(check, "validFrom is before signed"));
     }
     if valid_until <= valid_from {
-        return Err(malformed(check, "validUntil does not lie after validFrom"));
+        return Err(malformed(check, "validUntil is not after validFrom"));
     }
     if valid_from > expected.now.plus(CLOCK_SKEW_MS) {
         let detail = "validFrom is in the future";
@@ -328,7 +332,8 @@ fn check_issuing_country(
     let jurisdiction = agrees("issuing_jurisdiction", path.state_or_province.as_deref(), true);
     let tolerated = expected.issuer.issuing_country_unbound && !expected.livemode;
     if !jurisdiction || !(country || tolerated) {
-        let detail = "issuing_country or issuing_jurisdiction is not the signer's";
+        let detail = "issuing_country or issuing_jurisdiction does not match the signer's \
+                      certificate";
         return Err(VerifyError::new(Reason::ChainInvalid, Check::IssuingCountry, detail));
     }
     if !country {

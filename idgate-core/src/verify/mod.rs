@@ -202,7 +202,7 @@ impl Verification<'_> {
         Scope::of_session(self.basis.trust, self.session)
     }
 
-    /// Goes as far as possible without IO.
+    /// Runs until the verification is decided, or needs a status source. It does no IO.
     ///
     /// # Errors
     /// The session was settled in the meantime.

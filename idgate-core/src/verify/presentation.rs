@@ -276,8 +276,8 @@ impl Presentation<'_> {
         self.expected
     }
 
-    /// Goes as far as possible without IO. After [`PresentationStep::Done`] it is finished: a
-    /// further step refuses.
+    /// Runs until the verification is decided, or needs a status source. It does no IO. After
+    /// [`PresentationStep::Done`] it is finished: a further step refuses.
     pub fn step(&mut self) -> PresentationStep {
         if let Ok(opened) = &self.opened {
             let inquiries = core::slice::from_ref(&opened.inquiry);
@@ -327,7 +327,7 @@ impl Presentation<'_> {
         let error = VerifyError::new(
             Reason::RevocationUnknown,
             Check::Status,
-            "a status source could not be asked",
+            "a status source could not be fetched",
         );
         let mut report = core::mem::take(&mut self.report);
         report.failed = Some(error.clone());
@@ -358,7 +358,7 @@ impl Presentation<'_> {
         let over = VerifyError::new(
             Reason::MalformedPresentation,
             Check::Submission,
-            "the presentation was decided before",
+            "the presentation was already decided",
         );
         let mut report = core::mem::take(&mut self.report);
         let opened = core::mem::replace(&mut self.opened, Err(over));

@@ -91,12 +91,12 @@ impl DisclosedClaims {
         &self.json
     }
 
-    /// The names, in the order of the request.
+    /// The names of the disclosed claims, in the order of the request.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.spans.iter().map(|(name, _)| self.slice(name))
     }
 
-    /// The JSON text of one value.
+    /// The value of the claim `name`, as JSON text; `None`: there is no such claim.
     pub fn get(&self, name: &str) -> Option<&str> {
         let (_, value) = self.spans.iter().find(|(span, _)| self.slice(span) == name)?;
         Some(self.slice(value))

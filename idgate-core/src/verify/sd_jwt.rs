@@ -130,7 +130,7 @@ fn check_vct(
         let mut empty = true;
         for other in others.elements().ok_or(bad("aka_vcts is not an array"))? {
             empty = false;
-            let other = other.as_str().ok_or(bad("aka_vcts holds something but strings"))?;
+            let other = other.as_str().ok_or(bad("aka_vcts has a value that is not a string"))?;
             if other == vct {
                 return Err(bad("aka_vcts repeats vct"));
             }

@@ -36,7 +36,10 @@ pub(super) fn agreed_to(
         let given = given.as_str();
         let is_it = |text: &String| given.as_deref().is_some_and(|given| given == text);
         let Some((_, data)) = known.iter().find(|(text, _)| is_it(text)) else {
-            return Err(mismatch("a hash is not that of any transaction data of the request"));
+            return Err(mismatch(
+                "transaction_data_hashes has a hash that matches no transaction data of the \
+                 request",
+            ));
         };
         if agreed.iter().any(|other| other.encoded == data.encoded) {
             return Err(mismatch("a hash of transaction data is repeated"));
@@ -54,10 +57,18 @@ pub(super) fn check_all_agreed<'a>(
 ) -> Result<(), VerifyError> {
     for asked in asked {
         match agreed.clone().filter(|agreed| agreed.encoded == asked.encoded).count() {
-            0 => return Err(mismatch("no credential carries the hash of some transaction data")),
+            0 => {
+                return Err(mismatch(
+                    "the hash of a requested transaction is in no credential's \
+                     transaction_data_hashes",
+                ));
+            }
             1 => {}
             _ => {
-                return Err(mismatch("several credentials carry the hash of one transaction data"));
+                return Err(mismatch(
+                    "the hash of a requested transaction is in several credentials' \
+                     transaction_data_hashes",
+                ));
             }
         }
     }

@@ -103,10 +103,13 @@ impl fmt::Display for InvalidWebhook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Headers => {
-                "the webhook's signature is missing or came twice; pass on every header once"
+                "the webhook's signature is missing or repeated; pass every header exactly once"
             }
             Self::Timestamp => "the webhook's timestamp is not a number",
-            Self::Stale => "the webhook's timestamp is too far from the present; compare clocks",
+            Self::Stale => {
+                "the webhook's timestamp differs too much from this machine's time; \
+                            check both clocks"
+            }
             Self::Signature => "the webhook's signature is not valid for this secret and body",
         })
     }

@@ -66,7 +66,7 @@ impl<'a> Material<'a> {
     pub(super) fn new(kind: i32, given: Given<'a>) -> Result<Self, Failure> {
         let kind = idgate_material::of(kind, "material")?;
         if given.flags & !(IDGATE_TEST_ONLY | IDGATE_ALLOW_STALE) != 0 {
-            return Err(Failure::misuse("flags has a bit that means nothing"));
+            return Err(Failure::misuse("flags has a bit that idgate.h does not define"));
         }
         let test_only = given.flags & IDGATE_TEST_ONLY != 0;
         let allow_stale = given.flags & IDGATE_ALLOW_STALE != 0;
@@ -178,7 +178,7 @@ impl<'a> Material<'a> {
     /// The current time, which lists need.
     fn now(&self) -> Result<UnixMillis, Failure> {
         match self.given.now {
-            UnixMillis(0) => Err(self.fault("needs now_ms, the present time")),
+            UnixMillis(0) => Err(self.fault("needs now_ms, the current time")),
             now => Ok(now),
         }
     }

@@ -78,7 +78,10 @@ impl Telemetry {
             http_seconds: add(
                 r,
                 HistogramVec::new(
-                    seconds("idgate_http_request_seconds", "Time from head to response"),
+                    seconds(
+                        "idgate_http_request_seconds",
+                        "Time from the request's head to the response",
+                    ),
                     &["route"],
                 )?,
             )?,

@@ -114,7 +114,8 @@ fn words(made: &Value, base_url: &str) -> String {
         let mut drawing = code.render::<Dense1x2>();
         drawing.dark_color(Dense1x2::Light).light_color(Dense1x2::Dark).build()
     });
-    let drawn = drawn.unwrap_or_else(|_| "The offer is too long for a QR code.".into());
+    let drawn =
+        drawn.unwrap_or_else(|_| "The offer is too long for a QR code: use the link.".into());
     let typed = match text("tx_code") {
         Some(code) => format!("code to type    {code}\n"),
         None => String::new(),
@@ -122,7 +123,8 @@ fn words(made: &Value, base_url: &str) -> String {
     let local = match is_public(base_url) {
         true => "",
         false => {
-            "\nThis offer works on this machine alone. For a phone, start the sandbox with --lan, or with --base-url and \
+            "\nThis offer works only on this machine. For a phone, start the sandbox with --lan, \
+             or with --base-url and \
              a tunnel.\n"
         }
     };

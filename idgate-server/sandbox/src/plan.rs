@@ -32,10 +32,14 @@ impl Plan {
         let named = |key: &str| settings.get(key).is_some_and(|value| !value.text.is_empty());
         for_development_only(&settings, "a sandbox")?;
         for (key, why) in [
-            ("database_url", "IDGATE_DATABASE_URL: a sandbox stores everything in its own folder"),
+            (
+                "database_url",
+                "IDGATE_DATABASE_URL: a sandbox stores everything in its own folder; leave it out",
+            ),
             (
                 "tls_cert",
-                "IDGATE_TLS_CERT: a sandbox brings its own https; see --https-listen and --name",
+                "IDGATE_TLS_CERT: a sandbox has its own https; leave it out, and see \
+                 --https-listen and --name",
             ),
         ] {
             if named(key) {

@@ -257,8 +257,8 @@ impl State {
         let url = format!("{}/v1/sessions/{session_id}/open?scheme=openid4vp", self.gateway);
         let reply = self.way.head(&url).await?;
         reply.location.ok_or_else(|| {
-            "the session is over, or its page is open in a browser and shows a code that turns; scan or \
-             copy the link there"
+            "the session is over, or its page is open in a browser and shows a code that changes; \
+             scan or copy the link there"
                 .into()
         })
     }

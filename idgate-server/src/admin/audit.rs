@@ -71,7 +71,7 @@ fn verify(store: &mut OperatorStore, client: Option<&str>, kept: &Kept) -> Resul
         let _ = writeln!(text, "{whose}: entry {}: {}", breach.seq, breach.damage.as_str());
         text
     });
-    let verdict = if breaches.is_empty() { "intact" } else { "NOT as it was" };
+    let verdict = if breaches.is_empty() { "intact" } else { "NOT INTACT" };
     let gone = if *removed > 0 { format!(" ({removed} older removed)") } else { String::new() };
     let _ = writeln!(
         text,
@@ -135,7 +135,7 @@ struct Kept {
 impl Kept {
     fn warnings(&self) -> Vec<String> {
         let missing = self.missing.iter().map(|path| {
-            format!("{} does not exist: a rollback would not be found", path.display())
+            format!("{} does not exist, so a rollback would not be detected", path.display())
         });
         let lines = self.cut.iter();
         let lines =
@@ -172,9 +172,10 @@ fn read_checkpoints(path: &Path, asked: bool) -> Result<Kept, Failure> {
     }
     if let Some(line) = kept.damaged {
         return Err(Failure::Error(format!(
-            "line {line} of {} is not a checkpoint and was not cut by a crash, so the log cannot be \
-             compared with it: use a complete copy of the file, or an earlier output of `idgate \
-             audit export`; if there is none, remove the line and compare with the others",
+            "line {line} of {} is not a checkpoint, and not a line that a crash cut off, so the \
+             log cannot be compared with this file: use a complete copy of it, or an earlier \
+             output of `idgate audit export`; if you have neither, remove the line and compare \
+             with the other lines",
             path.display()
         )));
     }

@@ -131,7 +131,7 @@ fn not_for_the_public(config: &Config) -> Vec<Finding> {
         found.push(Finding::warning("key_custody", what));
     }
     if config.audit_checkpoint_file.is_none() {
-        let what = "are in the database only, so a rollback would not be found; set \
+        let what = "are in the database only, so a rollback would not be detected; set \
                     IDGATE_AUDIT_CHECKPOINT_FILE to a file on another volume";
         found.push(Finding::warning("audit_checkpoints", what));
     }

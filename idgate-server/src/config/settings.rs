@@ -57,7 +57,7 @@ pub static SETTINGS: &[Setting] = settings! {
     "IDGATE_LISTEN" "listen" = "127.0.0.1:8080":
         "Address and port to listen on; port 0 lets the system choose";
     "IDGATE_BASE_URL" "base_url":
-        "Where wallets reach the gateway [default: http://<listen address>]";
+        "URL at which wallets reach the gateway [default: http://<listen address>]";
     "IDGATE_BEHIND_TLS_PROXY" "behind_tls_proxy" = "false":
         "true: a proxy in front terminates TLS";
     "IDGATE_DRAIN_DELAY" "drain_delay":
@@ -69,7 +69,7 @@ pub static SETTINGS: &[Setting] = settings! {
     "OID4VP_REQUEST_MODE" "oid4vp_request_mode" = "inline":
         "How requests reach wallets: inline (in the link, unsigned) or jar (fetched, signed)";
     "IDGATE_PROFILES" "profiles" = "draft,1.0":
-        "Profiles that sessions may speak: draft, 1.0, haip; sessions that name none speak the first";
+        "Profiles that sessions may use: draft, 1.0, haip; sessions that name none use the first";
     "IDGATE_CLIENT_ID" "client_id" = "did":
         "Client identifier of signed requests of 1.0: did, x509_san_dns or x509_hash";
     "IDGATE_REQUEST_URI_METHOD" "request_uri_method":
@@ -105,7 +105,7 @@ pub static SETTINGS: &[Setting] = settings! {
     "IDGATE_BODY_MEMORY" "body_memory" = "256":
         "MiB for request bodies in flight";
     "IDGATE_TRUSTED_PROXIES" "trusted_proxies" = "":
-        "Address ranges whose X-Forwarded-For is believed";
+        "Address ranges of proxies whose X-Forwarded-For is trusted";
     "IDGATE_WALLET_ORIGINS" "wallet_origins" = "":
         "Origins of wallets that run in a browser, separated by commas, or *";
     "IDGATE_WEBHOOK_ALLOW_CIDRS" "webhook_allow_cidrs" = "":
@@ -131,19 +131,19 @@ pub static SETTINGS: &[Setting] = settings! {
     "IDGATE_MAX_OPEN_SESSIONS_LIVE" "max_open_sessions_live" = "1000000":
         "Open sessions of one live client";
     "IDGATE_LOG" "log" = "info":
-        "Filter of the log, for example info or idgate=debug";
+        "Log filter, for example info or idgate=debug";
     "IDGATE_LOG_FORMAT" "log_format" = "text":
         "text or json";
     "OTEL_EXPORTER_OTLP_ENDPOINT" "otel_exporter_otlp_endpoint":
         "Collector of traces, for example http://localhost:4318; /v1/traces is appended [default: no traces]";
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" "otel_exporter_otlp_traces_endpoint":
-        "The same as a whole URL, with nothing appended";
+        "The same as a complete URL, with nothing appended";
     "OTEL_EXPORTER_OTLP_PROTOCOL" "otel_exporter_otlp_protocol" = "http/protobuf":
         "http/protobuf";
     "OTEL_EXPORTER_OTLP_HEADERS" "otel_exporter_otlp_headers" secret:
         "Headers for the collector, separated by commas, for example authorization=Bearer%20TOKEN";
     "OTEL_EXPORTER_OTLP_TIMEOUT" "otel_exporter_otlp_timeout" = "10000":
-        "Milliseconds for one request to the collector";
+        "Time limit for one request to the collector, in milliseconds";
     "OTEL_SERVICE_NAME" "otel_service_name":
         "The name of the gateway in traces [default: idgate]";
     "OTEL_RESOURCE_ATTRIBUTES" "otel_resource_attributes":

@@ -158,7 +158,7 @@ impl HttpError {
         if !matches!(self.code, ErrorCode::InternalError | ErrorCode::TemporarilyUnavailable) {
             return self;
         }
-        let message = "the metrics store failed or was slow";
+        let message = "the metrics store failed or timed out";
         let mut error = Self::new(ErrorCode::MetricsUnavailable, message);
         error.cause = self.cause.take();
         error

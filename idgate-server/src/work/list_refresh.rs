@@ -143,17 +143,19 @@ pub fn fetch_once(egress: &Egress, url: &str) -> Result<Vec<u8>, String> {
 fn explained(error: &EgressError) -> String {
     let what = match error {
         EgressError::InvalidUrl => "it is not an https URL; correct it",
-        EgressError::DnsFailed => "its name has no address; correct it, or look at the resolver",
+        EgressError::DnsFailed => {
+            "its host name does not resolve; correct it, or check the resolver"
+        }
         EgressError::AddressBlocked => {
             "its address is not public; allow it with IDGATE_FETCH_ALLOW_CIDRS"
         }
-        EgressError::ConnectFailed => "nothing takes a connection there; see that it runs",
+        EgressError::ConnectFailed => "nothing accepts connections there; make sure that it runs",
         EgressError::TlsFailed => {
             "its certificate is not trusted; name its CA with IDGATE_EXTRA_CA_FILE"
         }
-        EgressError::Broken => "its answer is not whole, or is not HTTP; see what serves it",
+        EgressError::Broken => "its answer is cut off, or is not HTTP; check the server there",
         EgressError::TooLarge => "the list is larger than the bound for lists",
-        _ => "the list cannot be had",
+        _ => "the list cannot be fetched",
     };
     format!("{what} ({error})")
 }

@@ -72,7 +72,9 @@ fn open(rows: Vec<Stored>, sealer: &Sealer) -> Vec<Arc<CertifiedKey>> {
         let key_id = row.key_id.clone();
         let opened = row.open(sealer);
         opened
-            .inspect_err(|error| tracing::error!(%error, key_id, "a certificate is left out"))
+            .inspect_err(
+                |error| tracing::error!(%error, key_id, "an unusable certificate is ignored"),
+            )
             .ok()
     });
     keys.map(Arc::new).collect()

@@ -55,7 +55,7 @@ impl DatabaseSettings {
             format!(
                 "{}; a pooler drops what idgate asks for when it connects, for example PgBouncer with \
                  ignore_startup_parameters: set these for the role with ALTER ROLE ... SET, or connect \
-                 past the pooler",
+                 to PostgreSQL directly",
                 lost.join(", ")
             ),
         )

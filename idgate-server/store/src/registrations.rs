@@ -44,7 +44,7 @@ impl Stored {
         let Self { client_id, intended_use, jwt, strict, is_default } = self;
         let certificate = RegistrationCertificate::parse(&jwt);
         let certificate = certificate.inspect_err(
-            |error| tracing::error!(%error, client_id, intended_use, "a registration is left out"),
+            |error| tracing::error!(%error, client_id, intended_use, "an unusable registration certificate is ignored"),
         );
         let certificate = certificate.ok()?;
         Some(Registration { client_id, intended_use, is_default, certificate, strict })

@@ -48,7 +48,7 @@ impl Retention {
     pub(super) async fn note_step(&self) {
         *self.step() = Some(self.clock.wall());
         if let Err(cause) = self.store_step().await {
-            tracing::debug!(%cause, "a step of the clock is not stored yet");
+            tracing::debug!(%cause, "a change of the clock could not be stored yet");
         }
     }
 

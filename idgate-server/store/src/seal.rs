@@ -161,7 +161,7 @@ pub struct NotSealed;
 
 impl fmt::Display for NotSealed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nothing can be sealed: the system has no randomness")
+        f.write_str("nothing can be sealed: the operating system's random source failed")
     }
 }
 

@@ -217,7 +217,7 @@ async fn a_source_that_could_not_be_fetched_releases_the_hold() {
     let refused = fetcher.decide(flow.begin(), &store).await;
     assert!(matches!(refused, Err(NotDecided::NotAsked(_))), "{refused:?}");
     assert_eq!(store.committed(), [Status::Verifying, Status::Pending]);
-    assert_eq!(refused.unwrap_err().to_string(), "a status source could not be asked");
+    assert_eq!(refused.unwrap_err().to_string(), "a status source could not be fetched");
 }
 
 #[tokio::test]

@@ -327,7 +327,7 @@ fn the_key_and_the_nonce_of_an_encrypted_answer_are_read_when_they_are_given() {
         assert!(error.to_string().starts_with("the JWK "), "{bad}: {error}");
     }
     let error = plain().apu("not base64url").unwrap_err();
-    assert_eq!(error.to_string(), "the apu is not base64url of text");
+    assert_eq!(error.to_string(), "the apu is not UTF-8 text in base64url");
     assert!(plain().apu("bm9uY2U").is_ok());
 }
 
@@ -482,8 +482,8 @@ fn options_of_one_list_kind_are_rejected_for_another() {
     let list = MasterList::new(&[&ca.der], NOW.0).sign(&master_list_signer(&ca, NOW.0));
     let file = || ListFile::new(list.clone(), NOW).signed_below(ca.der.clone());
     for (file, why) in [
-        (file().crls("?"), "has CRLs or the state of the list before"),
-        (file().allow_stale(), "says no date at which a newer one is due"),
+        (file().crls("?"), "has CRLs or the state of the previous list"),
+        (file().allow_stale(), "does not say when a newer one is due"),
     ] {
         let refused = error(Issuer::new("dmv").master_list(file));
         assert!(refused.why().starts_with(why), "{refused}");

@@ -120,7 +120,7 @@ fn only_an_encrypted_response_needs_the_private_key() {
     for key in [&[][..], &["--enc-key", "public.jwk"]] {
         let output = desk.verify(response(&answer), &[&page[..], key].concat());
         assert_eq!(output.code, ERROR, "{output:?}");
-        assert!(output.stderr.contains("give the key"), "{output:?}");
+        assert!(output.stderr.contains("give the private key"), "{output:?}");
     }
     let other = [&page[..], &["--enc-key", "another.jwk"]].concat();
     let output = desk.verify(response(&answer), &other);

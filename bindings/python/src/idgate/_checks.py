@@ -28,7 +28,7 @@ class Frozen:
         self._set(**state[1])
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{type(self).__name__} does not change: make a new one")
+        raise AttributeError(f"{type(self).__name__} cannot be changed: make a new one")
 
     def __delattr__(self, name: str) -> None:
         self.__setattr__(name, None)
@@ -81,7 +81,7 @@ def json_of(value: Any, name: str) -> bytes:
         return json.dumps(value, allow_nan=False, default=_plain).encode()
     except (TypeError, ValueError):
         # Python's own message quotes values.
-        raise TypeError(f"{name} has a value that JSON does not have") from None
+        raise TypeError(f"{name} has a value that JSON cannot represent") from None
 
 
 def texts(value: Any, name: str) -> list[str]:

@@ -387,7 +387,7 @@ class Step:
 
 
 def step(verification: Any, has_session: bool) -> Step:
-    """Goes as far as possible without the network."""
+    """Runs until the verification is decided, or needs the network."""
     made = _abi.make("idgate_step *", lib.idgate_verification_step, verification)
     try:
         is_decided = lib.idgate_step_kind(made) == lib.IDGATE_STEP_DONE

@@ -72,7 +72,7 @@ class Route:
         if "{handle}" in self.path and not _HANDLE.fullmatch(asked.handle):
             return _NO_SUCH_PATH
         if asked.method not in self.methods:
-            reply = _refusal("method_not_allowed", "this path has other methods")
+            reply = _refusal("method_not_allowed", "this path does not support that method; see Allow")
             return Response.of(reply, {"Allow": ", ".join(self.methods)})
         return await self._answer(asked)
 

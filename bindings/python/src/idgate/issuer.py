@@ -247,7 +247,7 @@ def _choice(issuer: str, field: str, value: Any, choices: Sequence[str]) -> str:
 
 def _days(issuer: str, days: int) -> int:
     if not 1 <= days <= _MAX_DAYS:
-        raise _wrong(issuer, "status_max_age_days", f"is not 1 to {_MAX_DAYS}")
+        raise _wrong(issuer, "status_max_age_days", f"must be from 1 to {_MAX_DAYS}")
     return days
 
 

@@ -129,5 +129,5 @@ def _keys(keys: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         raise TypeError("keys must be a list of public JWKs")
     given = list(keys)
     if not all(isinstance(key, Mapping) for key in given):
-        raise TypeError("each of keys must be a mapping, a public JWK")
+        raise TypeError("keys must be a list of mappings, each a public JWK")
     return [dict(key) for key in given]

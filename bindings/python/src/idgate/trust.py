@@ -199,4 +199,4 @@ def _fits_mdoc(
     if doc_type is None or namespace is None:
         raise TypeError("verify needs doc_type and namespace for an mdoc")
     if (response_uri is None) == (origin is None):
-        raise TypeError("verify needs response_uri or origin for an mdoc, and not both")
+        raise TypeError("verify needs either response_uri or origin for an mdoc, not both")

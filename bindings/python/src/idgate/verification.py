@@ -99,7 +99,7 @@ class Verification(Steps):
     """The verification of a wallet's answer in steps. :meth:`Verifier.decide` does all of them."""
 
     def step(self) -> Ask | Decision:
-        """Goes as far as possible without the network."""
+        """Runs until the verification is decided, or needs the network."""
         step = _library.step(self.pointer, has_session=True)
         # A step of a session always has both.
         transition = Transition.of(cast(_library.Change, step.change))
@@ -120,6 +120,6 @@ class PresentationSteps(Steps):
     """The verification of one presentation without a session."""
 
     def step(self) -> tuple[Need, ...] | Presentation:
-        """Goes as far as possible without the network."""
+        """Runs until the verification is decided, or needs the network."""
         step = _library.step(self.pointer, has_session=False)
         return Presentation.of(step.told) if step.is_decided else needs_of(step.told)

@@ -121,7 +121,7 @@ class Webhook:
 def _only(scheme: _Scheme, header: str, values: list[str]) -> str:
     """The value of a header that must be there exactly once."""
     if len(values) != 1:
-        raise scheme.refused(f"the header {header} is {'there more than once' if values else 'missing'}")
+        raise scheme.refused(f"the header {header} is {'repeated' if values else 'missing'}")
     return _checks.text(values[0], header)
 
 
@@ -131,5 +131,5 @@ def _object(scheme: _Scheme, body: bytes) -> dict[str, Any]:
     except ValueError:
         told = None
     if not isinstance(told, dict):
-        raise scheme.refused("the body is genuine, and is not a JSON object")
+        raise scheme.refused("the signature is valid, but the body is not a JSON object")
     return told

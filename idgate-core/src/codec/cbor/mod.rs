@@ -58,7 +58,7 @@ impl fmt::Display for CborError {
         f.write_str(match self {
             Self::Syntax => "is not well-formed CBOR",
             Self::TrailingBytes => "has bytes after the CBOR item",
-            Self::DuplicateKey => "has a CBOR map with a key twice",
+            Self::DuplicateKey => "has a CBOR map with a duplicate key",
             Self::KeyType => "has a CBOR map key that is neither an integer nor a string",
             Self::TooDeep => "nests CBOR deeper than 32",
             Self::TooMany => "has too many CBOR items",

@@ -16,7 +16,7 @@ pub(crate) struct NotJson;
 
 impl fmt::Display for NotJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("has a CBOR value without a JSON form")
+        f.write_str("has a CBOR value that JSON cannot represent")
     }
 }
 

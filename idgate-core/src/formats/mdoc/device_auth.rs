@@ -38,7 +38,11 @@ impl<'t, 'a> DeviceAuth<'t, 'a> {
                     return Err(CoseError("there is neither a device signature nor a device MAC"));
                 }
             };
-        if payload { Ok(read) } else { Err(CoseError("the device's proof brings its own payload")) }
+        if payload {
+            Ok(read)
+        } else {
+            Err(CoseError("the device's proof contains a payload, which must be detached"))
+        }
     }
 
     /// Whether its algorithm fits `device_key`.

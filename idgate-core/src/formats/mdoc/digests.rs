@@ -92,7 +92,7 @@ fn sort(items: &mut [Item<'_>]) -> Result<(), VerifyError> {
         a.element.cmp(&b.element)
     });
     if items.windows(2).any(|pair| matches!(pair, [a, b] if a.element == b.element)) {
-        return Err(bad("an element is there twice in its namespace"));
+        return Err(bad("an element occurs twice in its namespace"));
     }
     Ok(())
 }
@@ -183,7 +183,7 @@ impl<'a> Digests<'a> {
         let digest = found.and_then(|at| self.0.get_mut(at));
         let digest = digest.ok_or(mismatch("the MSO has no digest for an item"))?;
         if digest.taken {
-            return Err(bad("a digestID is there twice"));
+            return Err(bad("a digestID occurs twice"));
         }
         digest.taken = true;
         if !ct::eq(&digest.value, hash) {

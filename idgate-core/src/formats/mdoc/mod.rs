@@ -34,7 +34,7 @@ pub(crate) fn not_cbor(check: Check, error: CborError) -> VerifyError {
         CborError::TooMany => return exceeded("the CBOR has more than 8192 items"),
         CborError::Syntax => "the bytes are not well-formed CBOR",
         CborError::TrailingBytes => "there are bytes after the CBOR item",
-        CborError::DuplicateKey => "a CBOR map has a key twice",
+        CborError::DuplicateKey => "a CBOR map has a duplicate key",
         CborError::KeyType => "a CBOR map key is neither an integer nor a string",
         CborError::Utf8 => "a CBOR text string is not UTF-8",
     };

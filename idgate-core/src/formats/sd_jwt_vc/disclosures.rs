@@ -132,7 +132,7 @@ pub(crate) fn reveal<'t, 'a>(
             }
             Ok(Revealed::Member(name, value))
         }
-        _ => Err(bad("a disclosure has not two or three elements")),
+        _ => Err(bad("a disclosure does not have two or three elements")),
     }
 }
 

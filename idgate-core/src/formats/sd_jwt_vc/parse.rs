@@ -57,7 +57,7 @@ impl<'a> SplitSdJwt<'a> {
     pub(crate) fn split(text: &'a str) -> Result<Self, VerifyError> {
         let bad = |detail| malformed(Check::SdJwtShape, detail);
         work::steps(text.len() / 8);
-        let (issuer, rest) = text.split_once('~').ok_or_else(|| bad("no tilde in the SD-JWT"))?;
+        let (issuer, rest) = text.split_once('~').ok_or_else(|| bad("the SD-JWT has no tilde"))?;
         let (disclosures, key_binding) = rest.rsplit_once('~').unwrap_or(("", rest));
         let disclosure_count = match disclosures {
             "" if rest.contains('~') => return Err(bad("an empty disclosure")),
@@ -68,7 +68,8 @@ impl<'a> SplitSdJwt<'a> {
             let detail = "more than 4000 disclosures";
             return Err(VerifyError::new(Reason::LimitExceeded, Check::SdJwtShape, detail));
         }
-        let jws = |text| CompactJws::split(text).map_err(|_| bad("a JWT is not three parts"));
+        let jws =
+            |text| CompactJws::split(text).map_err(|_| bad("a JWT does not have three parts"));
         Ok(Self {
             issuer: jws(issuer)?,
             key_binding: if key_binding.is_empty() { None } else { Some(jws(key_binding)?) },

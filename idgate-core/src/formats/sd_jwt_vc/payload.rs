@@ -42,7 +42,7 @@ impl<'t, 'a> ProcessedPayload<'t, 'a> {
         let Walk { index, seen, .. } = walk;
         refuse_repeated(seen)?;
         if !index.all_used() {
-            let detail = "a disclosure is referenced by no digest";
+            let detail = "no digest references a disclosure";
             return Err(VerifyError::new(Reason::DigestMismatch, Check::AllReferenced, detail));
         }
         Ok(Self { tape, root, index, members })
@@ -260,7 +260,10 @@ impl<'t, 'a> Walk<'t, 'a> {
             };
             let alone = element.members().into_iter().flatten().count() == 1;
             if !alone {
-                return Err(malformed(Check::DigestPlaces, "`...` is not alone in its object"));
+                return Err(malformed(
+                    Check::DigestPlaces,
+                    "`...` is not the only member of its object",
+                ));
             }
             if plain_only {
                 return Err(forbidden());
@@ -290,7 +293,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                 return Err(malformed(Check::DigestPlaces, "`...` outside an array"));
             } else if name.is("_sd_alg") {
                 if !top {
-                    return Err(malformed(Check::DigestPlaces, "`_sd_alg` below the top level"));
+                    return Err(malformed(Check::DigestPlaces, "`_sd_alg` is below the top level"));
                 }
             } else {
                 self.names.push((name.unescape(), value.id()));
@@ -344,7 +347,10 @@ fn digest_text<'a>(digest: Value<'_, 'a>) -> Result<&'a str, VerifyError> {
 }
 
 fn forbidden() -> VerifyError {
-    malformed(Check::NeverDisclosed, "a claim that must be plain is selectively disclosed")
+    malformed(
+        Check::NeverDisclosed,
+        "a claim that must always be visible is selectively disclosable",
+    )
 }
 
 /// RFC 9901 7.1 step 3: refuses a digest that occurs twice anywhere.

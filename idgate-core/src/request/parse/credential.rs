@@ -32,9 +32,11 @@ pub(super) const FIELDS: [&str; 10] = [
     "claim_paths",
 ];
 
-const NAME_OF_A_CLAIM: &str = "must have letters, digits and underscores alone; for a claim of another \
+const NAME_OF_A_CLAIM: &str = "must have only letters, digits and underscores; for a claim of \
+                               another \
     name, or one within another, name its path in claim_paths, which needs profile 1.0 or haip to be enabled";
-const NAME_OF_AN_ELEMENT: &str = "must have letters, digits and underscores alone; an element of an mdoc \
+const NAME_OF_AN_ELEMENT: &str = "must have only letters, digits and underscores; an element of \
+                                  an mdoc \
     with another name cannot be asked for";
 
 const SUBJECT_PATH: &str = "must be claim names of letters, digits and underscores with dots between, for \

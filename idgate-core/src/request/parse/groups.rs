@@ -59,7 +59,9 @@ fn same_lengths(drafts: &[Draft], index: usize, group: &[String]) -> Result<(), 
         None => Ok(()),
         Some(draft) => Err(draft.invalid(
             "subject_claim_paths",
-            format!("must be as many as those of the others in same_subject_groups[{index}]"),
+            format!(
+                "must have as many paths as the other credentials in same_subject_groups[{index}]"
+            ),
         )),
     }
 }

@@ -43,7 +43,8 @@ impl Profiles {
     /// 41).
     pub(super) fn of_age_app(profiles: &SpokenProfiles) -> Result<Self, RequestError> {
         if !profiles.enabled().contains(&Profile::V1_0) {
-            let rule = "of a request of eu_age alone is 1.0, which is not enabled";
+            let rule =
+                "must be 1.0, because the request asks only for eu_age, but 1.0 is not enabled";
             let error = RequestError::new(ErrorCode::UnsupportedProfile, "profile", rule);
             return Err(error.with_remedy(Remedy::EnableProfile));
         }

@@ -89,7 +89,7 @@ pub(super) fn encode(
         }
         if !shares_a_hash(request, &credential_ids, &hash_algs) {
             let rule = "must share an algorithm with the other transaction data that only this \
-                        credential can sign; without the member it is sha-256";
+                        credential can sign; if the member is absent, it is sha-256";
             return Err(at("transaction_data_hashes_alg", rule));
         }
         let ids: Vec<_> = signing(request, &credential_ids)

@@ -162,7 +162,7 @@ impl ListQuestion {
                 Ok(RevocationOutcome::Unknown)
             }
             Some(Err(error)) => Err(error.clone()),
-            None => Err(unknown("the status list was not asked")),
+            None => Err(unknown("the status list was not fetched")),
         }
     }
 
@@ -214,5 +214,5 @@ fn of_list_signer(error: &VerifyError) -> VerifyError {
     if error.reason == Reason::CertificateRevoked {
         return unknown("the certificate that signed the status list is revoked");
     }
-    unknown("whether the certificate that signed the status list is revoked is not known")
+    unknown("the revocation status of the certificate that signed the status list is unknown")
 }

@@ -233,7 +233,7 @@ impl CertificateQuestion {
             (Some(revoked), _, _) => Err(revoked.clone()),
             (None, true, _) => Ok(()),
             (None, false, Some(failed)) => Err(failed.clone()),
-            (None, false, None) => Err(no_crl("the certificate's CRL was not asked")),
+            (None, false, None) => Err(no_crl("the certificate's CRL was not fetched")),
         }
     }
 }
@@ -244,7 +244,7 @@ fn of_intermediate(error: VerifyError) -> VerifyError {
             VerifyError { detail: "an intermediate certificate of the path is revoked", ..error }
         }
         Reason::RevocationUnknown => VerifyError {
-            detail: "the CRL of an intermediate certificate of the path cannot be had",
+            detail: "the CRL of an intermediate certificate of the path is unavailable",
             ..error
         },
         _ => error,

@@ -222,7 +222,7 @@ impl VerifiedStatusList {
             ListSigner::Certificate(voucher) if signer.format() == CredentialFormat::Mdoc => {
                 voucher
             }
-            _ => return Err(unknown("an identifier list is of mdocs only")),
+            _ => return Err(unknown("an identifier list is for mdocs only")),
         };
         if !cwt::is_cwt(token) {
             return Err(unknown("the identifier list token is not a CWT"));
@@ -243,7 +243,8 @@ impl VerifiedStatusList {
         let end = claims.end(context.issuer.status_max_age_days);
         let over = claims.over(end, context.now);
         if !signed_by.may_sign_at(claims.iat) {
-            let detail = "iat of the status list token lies outside its certificate's dates";
+            let detail =
+                "iat of the status list token is outside its certificate's validity period";
             return Err(unknown(detail));
         }
         let fresh_until = claims.fresh_until(end, context.now);
@@ -361,7 +362,7 @@ impl VerifiedStatusList {
                     false => Ok(()),
                 }
             }
-            _ => Err(unknown("the list is of another kind than the credential names")),
+            _ => Err(unknown("the credential names a list of a different kind")),
         }
     }
 

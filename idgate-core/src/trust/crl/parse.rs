@@ -205,7 +205,7 @@ fn extensions<'a>(found: Tlv<'a>) -> Result<Vec<Extension<'a>>, CrlError> {
         let extension =
             reader.enter(der::SEQUENCE).and_then(|inner| extension(inner)).ok_or(NOT_A_CRL)?;
         if all.iter().any(|other| other.oid == extension.oid) {
-            return Err(CrlError("has an extension twice"));
+            return Err(CrlError("has a duplicate extension"));
         }
         all.push(extension);
     }

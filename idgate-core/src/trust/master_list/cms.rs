@@ -129,7 +129,7 @@ impl<'a> SignerInfo<'a> {
         }
         let signer = certificates.iter().find(|certificate| self.names(certificate));
         let signer = signer.ok_or("lacks the certificate of its signer")?;
-        let key = signer.key().map_err(|_| "has a signer with a key of no known kind")?;
+        let key = signer.key().map_err(|_| "has a signer with a key of an unknown kind")?;
         let algorithm = self.signature_algorithm(hash);
         let algorithm = algorithm.ok_or("is signed with an algorithm that is not accepted")?;
         key.verify(provider, algorithm, &self.signed_bytes(), self.signature)

@@ -107,7 +107,9 @@ impl<'p> Search<'p> {
             Some(Lead { root, above, in_time: true }) => {
                 Ok(Path { root, intermediates: above.into_iter().rev().collect() })
             }
-            Some(_) => Err(Failure::Expired("a certificate of the path is outside its dates")),
+            Some(_) => {
+                Err(Failure::Expired("a certificate of the path is outside its validity period"))
+            }
             None if self.exhausted => {
                 Err(Failure::Exhausted("the path needs more signature checks than allowed"))
             }

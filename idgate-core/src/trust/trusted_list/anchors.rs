@@ -137,7 +137,7 @@ fn check_crls(
     })
 }
 
-const OUTSIDE_DATES: &str = "is signed with a certificate outside its dates";
+const OUTSIDE_DATES: &str = "is signed with a certificate outside its validity period";
 
 /// Whether a certificate claims to be a CA's.
 pub(super) fn is_ca(certificate: &Certificate<'_>) -> bool {

@@ -41,7 +41,7 @@ pub(super) fn authenticate<'e>(
         DeviceAuth::Signature(_) => HolderBinding::DeviceSignature,
         DeviceAuth::Mac(_) if expected.reader_key.is_some() => HolderBinding::DeviceMac,
         DeviceAuth::Mac(_) => {
-            let detail = "a device MAC is good only for an encrypted answer";
+            let detail = "a device MAC is accepted only in an encrypted answer";
             return Err(invalid(Check::DeviceAuth, detail));
         }
     };

@@ -87,7 +87,7 @@ impl Answer<'_> {
         };
         written.ok().and_then(Result::ok).ok_or(malformed(
             Check::IssuerSignedItems,
-            "an element has a value without a JSON form",
+            "an element has a value that JSON cannot represent",
         ))
     }
 }

@@ -43,11 +43,11 @@ pub struct ExpectedMdoc<'e> {
     pub reader_key: Option<&'e EcdhPrivateKey>,
     /// The time of verification.
     pub now: UnixMillis,
-    /// Restricts the issuer's algorithm.
+    /// The algorithm that the issuer must have signed with; `None`: any that fits its key.
     pub alg: Option<Alg>,
     /// The required elements; only these are returned.
     pub claims: &'e [String],
-    /// Conditions on them.
+    /// Conditions that these elements must meet.
     pub filters: &'e [(String, ClaimFilter)],
     /// The claims to compare within a same-subject group, which only sessions have.
     pub(crate) subject_paths: &'e [SubjectPath],

@@ -22,8 +22,8 @@ pub struct Sent<'a> {
     pub client_id: &'a str,
     /// The nonce.
     pub nonce: &'a str,
-    /// When the request was made. An earlier proof of an SD-JWT VC is stale. An mdoc has no such
-    /// time.
+    /// The time when the request was made. A key binding JWT with an earlier `iat` is refused as
+    /// stale. The proof of an mdoc has no time, so nothing is compared.
     pub at: UnixMillis,
 }
 
@@ -200,7 +200,7 @@ impl fmt::Display for TranscriptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Key(why) => why.fmt(f),
-            Self::Apu => f.write_str("the apu is not base64url of text"),
+            Self::Apu => f.write_str("the apu is not UTF-8 text in base64url"),
         }
     }
 }
@@ -242,7 +242,7 @@ impl<'a> Transcript<'a> {
     /// TS 18013-7 B.4.4). Only drafts use it.
     ///
     /// # Errors
-    /// The text is not base64url of text.
+    /// `apu` is not UTF-8 text in base64url.
     pub fn apu(mut self, apu: &'a str) -> Result<Self, TranscriptError> {
         let text = base64url::decode(apu).ok().map(String::from_utf8);
         if !matches!(text, Some(Ok(_))) {

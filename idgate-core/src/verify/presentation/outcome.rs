@@ -113,7 +113,8 @@ impl fmt::Display for Hint {
                 "a status list or a CRL is needed: begin the verification, fetch what its step needs, \
                  supply it, and step again"
             }
-            Self::TryAgain => "a status source could not be asked by a fault of this machine; try again",
+            Self::TryAgain => "a status source could not be fetched because of a fault of this \
+                               machine; try again",
         })
     }
 }

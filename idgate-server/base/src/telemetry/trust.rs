@@ -53,7 +53,8 @@ impl OfTrust {
             certificate_expiry: gauges(
                 r,
                 "idgate_certificate_expiry_seconds",
-                "Time until the gateway's own certificate expires, or the first of the clients', or of their registrations; negative once it has",
+                "Time until the gateway's certificate expires, or the first one of a client, or \
+                 the first registration certificate; negative once it has",
                 &["of"],
             )?,
         })

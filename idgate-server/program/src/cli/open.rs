@@ -135,7 +135,8 @@ pub(super) fn open_operator(
     let store = OperatorStore::open(&path, instance_key.as_ref())?;
     let whole = path.canonicalize().unwrap_or(path);
     warn(&format!(
-        "{} is a new data directory; a gateway that uses another one does not know what is in it",
+        "{} is a new data directory; a gateway with another data directory will not see this \
+         change",
         whole.display()
     ));
     Ok(Box::new(store))

@@ -107,7 +107,7 @@ fn queued(html: &mut Html, waiting: &[Value]) {
 fn failed(html: &mut Html, one: &Value) {
     let text = |name: &str| member(one, name);
     verdict(html, "bad", |html| {
-        html.raw("<p><b>A notification was given up</b>, of <a href=\"/sessions/");
+        html.raw("<p><b>A notification was given up</b> for session <a href=\"/sessions/");
         html.text(text("session_id")).raw("/webhooks\">").text(text("session_id"));
         html.raw("</a>: <code>").text(text("error_message")).raw("</code></p>");
         html.raw("<form method=\"post\" action=\"/webhooks/retry\" class=\"row\">");

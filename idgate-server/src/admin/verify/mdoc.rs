@@ -23,8 +23,8 @@ pub(super) fn verify(options: &VerifyOptions, at: UnixMillis) -> Result<Output, 
     let issuer = trust::certificates(options)?;
     let encryption = encryption(options)?;
     let Some(bytes) = device_response(options, &encryption)? else {
-        let why = "it does not open: it is encrypted to another key, for another page or for another \
-                   --encryption-info";
+        let why = "it cannot be decrypted: it is encrypted to another key, for another page or \
+                   for another --encryption-info";
         return Ok(outcome::undecryptable(why));
     };
     let handovers = handovers(options, &encryption, Profile::Draft);
@@ -86,7 +86,7 @@ fn device_response(
         return Ok(Some(bytes));
     };
     if encryption.reader_key().is_none() {
-        let why = "it is encrypted: give the key with its d by --enc-key";
+        let why = "it is encrypted: give the private key, a JWK with d, by --enc-key";
         return Err(in_file(&options.file, why));
     }
     let text = base64url::encode(&bytes);

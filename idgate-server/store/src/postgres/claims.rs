@@ -146,7 +146,7 @@ pub(super) async fn erase_due(shared: &Shared, now: UnixMillis) -> Done<usize> {
             Err(Failure::Store(StoreError::Unavailable(why))) => tracing::warn!(
                 why,
                 slot,
-                "due results are erased only when a reader of their table ends: nothing may hold a \
+                "due results cannot be erased until a reader of their table ends: do not keep a \
                  transaction open on the tables claims_*"
             ),
             Err(failure) => return Err(failure),

@@ -74,11 +74,12 @@ fn describe(error: &tokio_postgres::Error) -> String {
 fn remedy(code: &SqlState, message: &str) -> Option<&'static str> {
     match *code {
         SqlState::PROTOCOL_VIOLATION if message.contains("startup parameter") => Some(
-            "; a pooler refuses what idgate asks for when it connects: connect past the pooler",
+            "; a pooler refuses what idgate asks for when it connects: connect to PostgreSQL \
+             directly",
         ),
         SqlState::INVALID_SQL_STATEMENT_NAME | SqlState::DUPLICATE_PSTATEMENT => Some(
-            "; a pooler in transaction mode gives each transaction another connection: connect past \
-             the pooler, or use its session mode",
+            "; a pooler in transaction mode gives each transaction another connection: connect to \
+             PostgreSQL directly, or use its session mode",
         ),
         _ => None,
     }

@@ -154,7 +154,7 @@ async fn look(shared: &Shared) {
             continue;
         }
         if let Err(error) = look_once(shared, &watched, &mut known).await {
-            tracing::debug!(cause = ?error, "watched sessions cannot be looked at");
+            tracing::debug!(cause = ?error, "watched sessions cannot be read");
         }
     }
 }

@@ -32,7 +32,9 @@ const KNOWN: Duration = Duration::from_millis(1500);
 pub(super) fn name() -> Result<String, StoreError> {
     let mut bytes = [0; 8];
     let drawn = OsEntropy.fill(&mut bytes);
-    drawn.map_err(|_| StoreError::Unavailable("the system has no randomness".into()))?;
+    drawn.map_err(|_| {
+        StoreError::Unavailable("the operating system's random source failed".into())
+    })?;
     Ok(hex(&bytes))
 }
 

@@ -48,7 +48,7 @@ impl Disk {
         if full {
             reserve.give_back();
             for_start.give_back();
-            tracing::error!("the disk is full: only erasing continues; make room");
+            tracing::error!("the disk is full: only erasing continues; free disk space");
         }
         Self { reserve, for_start, full: AtomicBool::new(full), dir: dir.to_owned() }
     }
@@ -70,7 +70,7 @@ impl Disk {
     pub(crate) fn note<T>(&self, outcome: &Result<T, StoreError>) {
         if matches!(outcome, Err(StoreError::Full)) && !self.full.swap(true, Ordering::Relaxed) {
             self.reserve.give_back();
-            tracing::error!("the disk is full: only erasing continues; make room");
+            tracing::error!("the disk is full: only erasing continues; free disk space");
         }
     }
 

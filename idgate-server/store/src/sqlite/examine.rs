@@ -79,7 +79,7 @@ pub fn examine(
         return found;
     }
     if !main.is_file() {
-        let what = "there is no database yet; `idgate client create` or `idgate serve` makes it";
+        let what = "there is no database yet; `idgate client create` or `idgate serve` creates it";
         found.findings.push(Finding::warning("database", what));
         return found;
     }
@@ -144,7 +144,7 @@ fn permissions(dir: &Path) -> Finding {
     let all: Vec<String> =
         exposed(dir).into_iter().chain(files.filter_map(|f| exposed(&f))).collect();
     if all.is_empty() {
-        return Finding::good("permissions", "directory and files are their owner's alone");
+        return Finding::good("permissions", "only the owner can use the directory and its files");
     }
     Finding::bad("permissions", format!("others may use {}; chmod go= them", all.join(", ")))
 }
@@ -156,7 +156,7 @@ fn disk(dir: &Path) -> Finding {
     };
     let what = format!("{} MiB free", free >> 20);
     match free {
-        0..FULL_DISK_BYTES => Finding::bad("disk", format!("{what}; make room at once")),
+        0..FULL_DISK_BYTES => Finding::bad("disk", format!("{what}; free disk space immediately")),
         FULL_DISK_BYTES..LOW_DISK_BYTES => Finding::warning("disk", format!("{what}; make room")),
         _ => Finding::good("disk", what),
     }
@@ -170,7 +170,7 @@ fn integrity(conn: &Connection) -> Result<Finding, StoreError> {
     }
     let orphans = conn.prepare("PRAGMA foreign_key_check")?.exists([])?;
     if orphans {
-        let what = "rows point at rows that are gone; restore a backup";
+        let what = "rows refer to rows that no longer exist; restore a backup";
         return Ok(Finding::bad("database", what));
     }
     Ok(Finding::good("database", "whole"))
@@ -220,8 +220,8 @@ fn clock(main: &Connection, now: UnixMillis) -> Result<Finding, StoreError> {
     let latest = latest.map_or(EARLIEST, time);
     if latest.0 > now.0.saturating_add(SKEW_MS) || now < EARLIEST {
         let what = format!(
-            "it is {now}, but the database has times up to {latest}; set the clock, \
-                            keep NTP on"
+            "it is {now}, but the database has times up to {latest}; set the clock, and keep NTP \
+             running"
         );
         return Ok(Finding::bad("clock", what));
     }
@@ -325,8 +325,7 @@ fn results(dir: &Path, now: UnixMillis) -> Result<Finding, StoreError> {
         |row| row.get(0),
     )?;
     if overdue > 0 {
-        let what =
-            format!("{overdue} are overdue: start the server, which erases them first of all");
+        let what = format!("{overdue} are overdue: start the server, which erases them first");
         return Ok(Finding::bad("results", what));
     }
     Ok(Finding::good("results", "none is overdue"))

@@ -83,7 +83,10 @@ impl TrustRecord {
 fn keys(materials: Materials<'_>) -> Result<Vec<TrustKey>, StoreError> {
     let key = |row: &MaterialRow| {
         let key = PublicKey::from_spki_der(&row.der).map_err(|error| {
-            StoreError::Failed(format!("a key of trust entry {}: {error}", materials.issuer_id))
+            StoreError::Failed(format!(
+                "a key of trust entry {} cannot be read: {error}",
+                materials.issuer_id
+            ))
         })?;
         let (kid, test_only) = (row.kid.clone(), row.test_only);
         Ok(TrustKey { key, kid, test_only, added_at: row.added_at })

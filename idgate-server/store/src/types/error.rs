@@ -25,7 +25,7 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Busy => f.write_str("too much is waiting for the database"),
-            Self::Full => f.write_str("the disk is full; make room"),
+            Self::Full => f.write_str("the disk is full; free disk space"),
             Self::Unavailable(text) | Self::Damaged(text) | Self::Failed(text) => f.write_str(text),
         }
     }

@@ -58,7 +58,7 @@ fn sandbox_listeners_are_on_loopback_only() {
             "use --lan",
         ),
         (&["--name", "a/b"], 2, "is not a host name"),
-        (&["--tls-cert", "cert.pem", "--tls-key", "key.pem"], 1, "brings its own https"),
+        (&["--tls-cert", "cert.pem", "--tls-key", "key.pem"], 1, "has its own https"),
     ] {
         let temporary = tempfile::TempDir::new().unwrap();
         let installation = Installation::in_directory();
@@ -212,7 +212,7 @@ fn webhooks_arrive_and_forged_ones_are_rejected() {
     let stale = stale.headers(&PROVIDER, &secret, None);
     let stale: Vec<_> = stale.iter().map(|(name, value)| (*name, &**value)).collect();
     assert_eq!(post(&stale, body), 400);
-    assert!(shown().contains("too far from the present"), "{}", shown());
+    assert!(shown().contains("differs too much"), "{}", shown());
 }
 
 /// A browser on a phone that trusts the sandbox's CA.

@@ -338,7 +338,7 @@ fn an_offer_in_a_terminal_is_a_qr_code_and_a_link() {
     {
         assert!(told.stdout.contains(part), "no {part} in {}", told.stdout);
     }
-    assert!(told.stdout.contains("this machine alone"), "{}", told.stdout);
+    assert!(told.stdout.contains("only on this machine"), "{}", told.stdout);
 }
 
 /// A folder of a program version whose samples had no mark.

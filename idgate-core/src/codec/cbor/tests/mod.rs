@@ -385,6 +385,6 @@ fn writes_the_shortest_heads() {
 
 #[test]
 fn errors_name_the_fault() {
-    assert!(CborError::DuplicateKey.to_string().contains("key twice"));
+    assert!(CborError::DuplicateKey.to_string().contains("duplicate key"));
     assert!(NotJson.to_string().contains("JSON"));
 }

@@ -40,7 +40,7 @@ fn refused(body: &Value, path: &str) -> String {
 #[test]
 fn with_draft_alone_profiles_are_unsupported() {
     for (draft, says) in [
-        (SpokenProfiles::default(), "this verifier speaks only draft; make"),
+        (SpokenProfiles::default(), "this verifier supports only draft; build"),
         (SpokenProfiles::default().explaining_draft_alone("only draft; ask"), "only draft; ask"),
     ] {
         for (name, value) in

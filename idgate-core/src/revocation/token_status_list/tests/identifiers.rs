@@ -60,7 +60,7 @@ fn an_identifier_list_has_no_places_and_a_status_list_no_identifiers() {
     let identifiers = verify(&sign(&listed())).unwrap();
     let statuses = of_mdoc(&cwt().sign(&signing_key("signer"))).unwrap();
     assert_eq!((identifiers.status(0), identifiers.kind()), (None, ListKind::Identifiers));
-    refused(identifiers.check_at(&Place::Index(0)).map(|()| identifiers.clone()), "another kind");
+    refused(identifiers.check_at(&Place::Index(0)).map(|()| identifiers.clone()), "different kind");
     assert_eq!(told(&statuses, REVOKED), Err(Reason::RevocationUnknown));
 }
 

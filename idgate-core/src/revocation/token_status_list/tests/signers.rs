@@ -306,9 +306,9 @@ fn an_expired_signer_is_reported_even_with_status_roots() {
     let key = signing_key("signer");
     let expired = signer_of(&key.public_spki(), ["20260101000000Z", "20261001000000Z"]);
     let mut named = sd_jwt_entry();
-    refused(of_sd_jwt_by(&expired, &named), "outside its dates");
+    refused(of_sd_jwt_by(&expired, &named), "outside its validity period");
     named.status_roots.push(anchor(&other_root()));
-    refused(of_sd_jwt_by(&expired, &named), "outside its dates");
+    refused(of_sd_jwt_by(&expired, &named), "outside its validity period");
     // For a signer below a status root, the fault below that root is reported.
     let of_any_use = [for_usages(&["1.2.3.4"])];
     let dates = ["20260101000000Z", "20261231235959Z"];

@@ -170,7 +170,7 @@ fn the_signer_must_be_valid_now_whatever_signing_time_it_claims() {
     assert!(import_master_list(&PROVIDER, &file, Some(&cas), NOW).is_ok());
     let later = NOW.plus(3 * 365 * 86_400_000);
     let error = import_master_list(&PROVIDER, &file, Some(&cas), later).unwrap_err();
-    assert!(error.0.contains("outside its dates"), "{error}");
+    assert!(error.0.contains("outside its validity period"), "{error}");
 }
 
 #[test]

@@ -244,7 +244,7 @@ fn the_signer_of_a_new_list_must_be_valid_now_whatever_time_it_claims() {
             import_trusted_list(&PROVIDER, file.as_bytes(), &rules, now)
         };
         let taken = import(None, NOW).unwrap().mark(None, NOW);
-        let why = "is signed with a certificate outside its dates";
+        let why = "is signed with a certificate outside its validity period";
         told(import(None, later), why);
         let of_another = ListMark { payload_sha256: [0; 32], sequence: 1, ..taken.clone() };
         told(import(Some(&of_another), later), why);

@@ -58,7 +58,7 @@ fn a_stale_vical_is_refused_unless_allowed() {
     assert_eq!(list.roots.len(), 14);
     // Its signer's certificate has expired, so it is refused whatever its date.
     let error = import_vical(&PROVIDER, &file, Some(&root), true, NOW).unwrap_err();
-    assert!(error.0.contains("outside its dates"), "{error}");
+    assert!(error.0.contains("outside its validity period"), "{error}");
 }
 
 /// The real VICAL lasts a day, and its signer three months. Without a next update only the validity
@@ -72,7 +72,7 @@ fn the_signer_must_be_valid_now_whatever_date_the_vical_has() {
     let cas = [TrustAnchor::from_der(&PROVIDER, &ca, RootOrigin::RootFile).unwrap()];
     let later = THAT_DAY.plus(3 * 365 * 86_400_000);
     let error = import_vical(&PROVIDER, &file, Some(&cas), false, later).unwrap_err();
-    assert!(error.0.contains("outside its dates"), "{error}");
+    assert!(error.0.contains("outside its validity period"), "{error}");
 }
 
 #[test]

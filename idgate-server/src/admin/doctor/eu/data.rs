@@ -26,8 +26,8 @@ pub(super) const RULES: [Rule; 3] = [
         judge: |_| {
             Judgement::Yours(
                 "Claims are erased after 30 seconds.".into(),
-                "Where you are an intermediary, send `DELETE /v1/sessions/{id}` once you have read the result: it erases \
-                 at once."
+                "Where you are an intermediary, send `DELETE /v1/sessions/{id}` once you have \
+                 read the result: it erases the result immediately."
                     .into(),
             )
         },

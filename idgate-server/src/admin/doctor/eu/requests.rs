@@ -55,7 +55,7 @@ pub(super) const RULES: [Rule; 8] = [
             let uses: Vec<_> = uses.collect();
             let uses = if uses.is_empty() { "none".into() } else { uses.join(", ") };
             Judgement::Yours(
-                format!("Certificates are there for these clients and uses: {uses}."),
+                format!("These clients and uses have registration certificates: {uses}."),
                 "Register each intended use with the registrar of your country, and add what it attests by `idgate \
                  client verifier-info add ID FILE --intended-use NAME`."
                     .into(),
@@ -83,7 +83,7 @@ fn haip(facts: &Facts<'_>) -> Judgement {
         true => Judgement::Met("The profile haip is enabled.".into()),
         false => Judgement::NotMet(
             "The profile haip is not enabled.".into(),
-            "Add haip to IDGATE_PROFILES, and ask wallets of the Union in it.".into(),
+            "Add haip to IDGATE_PROFILES, and use it for EU wallets.".into(),
         ),
     }
 }
@@ -93,10 +93,10 @@ fn relayed_codes(facts: &Facts<'_>) -> Judgement {
         "In haip a session is bound to the device that asks, unless it says `same_device: false`.";
     match &facts.config.page {
         Some(rules) if rules.turning => {
-            Judgement::Met(format!("The codes of pages turn every 10 seconds. {CARE}"))
+            Judgement::Met(format!("The QR codes of pages change every 10 seconds. {CARE}"))
         }
         Some(_) => Judgement::NotMet(
-            "The codes of pages stay the same.".into(),
+            "The QR codes of pages stay the same.".into(),
             "Unset IDGATE_PAGE_TURNING_QR.".into(),
         ),
         None => Judgement::Yours(
@@ -147,9 +147,9 @@ fn timestamps(facts: &Facts<'_>) -> Judgement {
     });
     let without: Vec<_> = without.collect();
     match without.is_empty() {
-        true => Judgement::Met("Every access certificate has a list of timestamps.".into()),
+        true => Judgement::Met("Every access certificate has SCTs.".into()),
         false => Judgement::NotMet(
-            format!("No list of timestamps is in the certificate of: {}.", without.join(", ")),
+            format!("These have an access certificate without SCTs: {}.", without.join(", ")),
             "Ask the access authority for a certificate with SCTs.".into(),
         ),
     }
@@ -183,7 +183,8 @@ fn registration(facts: &Facts<'_>) -> Judgement {
     if !without.is_empty() {
         return Judgement::NotMet(
             format!(
-                "No valid registration certificate of the party and service that sign is there for: {}.",
+                "These have no valid registration certificate for the party and service that \
+                 sign: {}.",
                 without.join(", ")
             ),
             "Add it by `idgate client verifier-info add ID FILE --intended-use NAME`.".into(),
@@ -197,7 +198,7 @@ fn registration(facts: &Facts<'_>) -> Judgement {
         ),
         false => Judgement::NotMet(
             "No request by link is made under x509_hash, and only such requests carry one.".into(),
-            "Add haip to IDGATE_PROFILES, and ask wallets of the Union in it.".into(),
+            "Add haip to IDGATE_PROFILES, and use it for EU wallets.".into(),
         ),
     }
 }

@@ -82,7 +82,8 @@ pub(super) const RULES: [Rule; 10] = [
         id: "VCR_14",
         source: "ARF topic 7",
         force: Force::Shall,
-        says: "A relying party decides by a risk analysis whether it takes a credential whose status cannot be learned.",
+        says: "A relying party decides by a risk analysis whether it accepts a credential whose \
+               status cannot be determined.",
         judge: unknown_status,
     },
     Rule {
@@ -122,7 +123,10 @@ fn age_list(facts: &Facts<'_>) -> Judgement {
     match without.is_empty() {
         true => Judgement::Met(format!("Every trust entry for {AGE_DOC_TYPE} follows a trusted list.")),
         false => Judgement::NotMet(
-            format!("Issuers are named by hand, or a list that only tests trust, in: {}.", without.join(", ")),
+            format!(
+                "These name issuers by hand, or follow a list that only tests trust: {}.",
+                without.join(", ")
+            ),
             "Run `idgate trust add ID --preset eu-av --trusted-list URL --list-signer-ca FILE`, and remove the roots \
              that were named by hand."
                 .into(),
@@ -140,7 +144,7 @@ fn pid_lists(facts: &Facts<'_>) -> Judgement {
         true => Judgement::Met("Every trust entry for identities follows a list.".into()),
         false => Judgement::NotMet(
             format!(
-                "Issuers are named by hand, or a list that only tests trust, in: {}.",
+                "These name issuers by hand, or follow a list that only tests trust: {}.",
                 without.join(", ")
             ),
             "Run `idgate trust add ID --trusted-list URL --list-signer-ca FILE` for each.".into(),
@@ -163,11 +167,12 @@ fn refresh(facts: &Facts<'_>) -> Judgement {
     }
     match facts.config.trust_refresh_hours {
         Some(hours) => Judgement::Met(format!(
-            "Lists are fetched every {hours} hours. `idgate doctor` warns of one that cannot be had or is overdue."
+            "Lists are fetched every {hours} hours. `idgate doctor` warns about a list that \
+             cannot be fetched or is overdue."
         )),
         None => Judgement::NotMet(
             "The gateway fetches no list by itself.".into(),
-            "Set IDGATE_TRUST_REFRESH, or run `idgate trust refresh` by a timer.".into(),
+            "Set IDGATE_TRUST_REFRESH, or run `idgate trust refresh` from a timer.".into(),
         ),
     }
 }
@@ -191,7 +196,8 @@ fn checks_status(facts: &Facts<'_>) -> Judgement {
 fn unknown_status(facts: &Facts<'_>) -> Judgement {
     let lenient = facts.lenient_entries();
     match lenient.is_empty() {
-        true => Judgement::Met("A credential whose status cannot be learned is refused, in every trust entry.".into()),
+        true => Judgement::Met("Every trust entry refuses a credential whose status cannot be \
+                                determined.".into()),
         false => Judgement::Yours(
             format!("It can be accepted in: {}. The result then says `revocation: unknown`.", lenient.join(", ")),
             "Write down the risk analysis, or run `idgate trust add ID --on-unknown-revocation refuse`.".into(),

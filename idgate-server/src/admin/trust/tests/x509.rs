@@ -166,7 +166,7 @@ fn a_vical_is_imported_when_fresh_and_refused_when_stale() {
     let stale = desk.run_at(soon, &add).unwrap_err();
     assert!(stale.to_string().contains("stale"), "{stale}");
     let ended = desk.run_at(TODAY, &[&add[..], &["--allow-stale"]].concat()).unwrap_err();
-    assert!(ended.to_string().contains("outside its dates"), "{ended}");
+    assert!(ended.to_string().contains("outside its validity period"), "{ended}");
     desk.run_at(soon, &[&add[..], &["--allow-stale"]].concat()).unwrap();
     let added = desk.run_at(THAT_DAY, &add).unwrap();
     let roots = added.json["roots"].as_array().unwrap();

@@ -37,7 +37,9 @@ impl Mark {
     fn new(directory: &[u8]) -> Result<Self, StoreError> {
         let mut token = [0; TOKEN];
         let drawn = OsEntropy.fill(&mut token);
-        drawn.map_err(|_| StoreError::Unavailable("the system has no randomness".into()))?;
+        drawn.map_err(|_| {
+            StoreError::Unavailable("the operating system's random source failed".into())
+        })?;
         Ok(Self([token.as_slice(), directory].concat()))
     }
 

@@ -109,8 +109,8 @@ fn sessions_are_there(main: &Connection, now: UnixMillis) -> Result<Finding, Sto
     moment.finish()?;
     let mut wrong = Vec::new();
     for (ids, what) in [
-        (lost, "are in the audit log and lost"),
-        (foreign, "are in no audit log, or were deleted and are back"),
+        (lost, "are in the audit log, but missing from the database"),
+        (foreign, "are in no audit log, or are there again after their deletion"),
         (changed, "ended differently according to the audit log"),
     ] {
         if !ids.is_empty() {
