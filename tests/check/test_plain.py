@@ -1,7 +1,7 @@
 """User-facing texts avoid phrases that are always wrong in plain English (CONTRIBUTING.md, "Style").
 
 `python3 tests/check/test_plain.py --list` prints each phrase that it finds. Code, code spans and link targets are not
-checked. Files in `plain_todo.txt` still have such phrases: the list may only shrink."""
+checked."""
 
 import io
 import pathlib
@@ -15,7 +15,6 @@ import lines
 import test_texts
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TODO = pathlib.Path(__file__).with_name("plain_todo.txt")
 BREAK = "\0"  # between two texts, so that no phrase spans both
 
 # A phrase, and what to write instead.
@@ -147,13 +146,9 @@ def findings():
 class PlainTest(unittest.TestCase):
     def test_user_facing_texts_have_no_phrase_that_is_always_wrong(self):
         found, excepted = findings()
-        listed = set(TODO.read_text().split()) if TODO.exists() else set()
         for name, _, around, advice in found:
-            if name not in listed:
-                with self.subTest(file=name):
-                    self.fail(f"{around}: write: {advice}")
-        clean = listed - {name for name, *_ in found}
-        self.assertEqual(clean, set(), f"files without such phrases: delete them from {TODO.name}")
+            with self.subTest(file=name):
+                self.fail(f"{around}: write: {advice}")
         self.assertEqual(set(EXCEPTIONS) - excepted, set(), "exceptions that are not needed")
 
     def test_each_phrase_is_refused(self):

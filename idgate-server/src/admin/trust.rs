@@ -51,7 +51,7 @@ pub enum TrustCommand {
         #[arg(long, value_name = "HEX", value_parser = remove::sha256)]
         sha256: Option<[u8; 32]>,
     },
-    /// Fetch trusted lists anew, now
+    /// Fetch trusted lists now
     Refresh {
         /// The entry whose list it is [default: all]
         issuer_id: Option<String>,
@@ -131,7 +131,7 @@ pub struct AddTrust {
     /// Test-mode sessions take an mDL whose issuing_country is not its signer's; results say so
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     issuing_country_unbound: Option<bool>,
-    /// Where a claim of SD-JWT VC stands in 1.0 and haip, as 'city=["address","locality"]' or
+    /// The path of an SD-JWT VC claim in 1.0 and haip, for example 'city=["address","locality"]' or
     /// 'nationalities=["nationalities",null]' (repeatable) [default: the name itself]
     #[arg(long, value_name = "NAME=JSON", value_parser = claim_path)]
     claim_path: Option<Vec<(String, ClaimPath)>>,

@@ -17,7 +17,7 @@ pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     let mut found = Vec::new();
     if list.next_update <= now && !listed.row.allow_stale {
         found.push(format!(
-            "{issuer_id}: the trusted list was due to be replaced on {}, and vouches for nobody; take \
+            "{issuer_id}: the trusted list expired on {}, and its issuers are no longer trusted; import \
              a newer one with `idgate trust refresh`, or `idgate trust add --trusted-list FILE`",
             list.next_update
         ));
@@ -25,7 +25,7 @@ pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     if let Ok(Some(anchors)) = listed.row.anchors() {
         let ended = anchors.ends().filter(|(_, end)| is_expired(*end, now));
         found.extend(ended.map(|(subject, end)| {
-            format!("{issuer_id}: {subject}, which vouches for its trusted list, expired on {end}")
+            format!("{issuer_id}: {subject}, the anchor of its trusted list, expired on {end}")
         }));
     }
     found.extend(crl_problems(issuer_id, listed, now));
@@ -70,10 +70,10 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
         found.push(format!("is due to be replaced on {}", list.next_update));
     }
     if row.allow_stale {
-        found.push("--allow-stale, so it goes on vouching when it is overdue".into());
+        found.push("has --allow-stale, so its issuers stay trusted after it expires".into());
     }
     if row.anchors.is_empty() {
-        found.push("has a signer that nobody vouches for; it serves tests alone".into());
+        found.push("has a signer below no anchor; it counts for test mode only".into());
     }
     if let Some(fetch) = fetch.as_ref().filter(|fetch| fetch.failures > 0) {
         let why = fetch.failure.as_deref().unwrap_or_default();
@@ -84,7 +84,9 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     }
     if let Ok(Some(anchors)) = row.anchors() {
         let soon = anchors.ends().filter(|(_, end)| end.since(now) < SOON_MS);
-        found.extend(soon.map(|(subject, end)| format!("is vouched for by {subject} until {end}")));
+        found.extend(
+            soon.map(|(subject, end)| format!("has an anchor, {subject}, that expires on {end}")),
+        );
     }
     if row.verified_crls().is_ok_and(|crls| crls.iter().any(|crl| !crl.is_numbered())) {
         found.push("has a CRL for its signer without CRLNumber; its issuer should add one".into());

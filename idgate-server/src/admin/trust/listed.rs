@@ -30,8 +30,8 @@ pub(super) struct ListOptions {
     /// `serve` then fetches again by itself; replaces the entry's former one
     #[arg(long, value_name = "FILE|URL")]
     trusted_list: Option<String>,
-    /// Who vouches for the signer of the trusted list: CAs above it, or the signer itself, PEM or DER,
-    /// one or many
+    /// Anchors of the trusted list: CAs above its signer, or the signer itself, PEM or DER, one or
+    /// many
     #[arg(long, value_name = "FILE", requires = "trusted_list")]
     list_signer_ca: Option<PathBuf>,
     /// pid, mdl, pub-eaa, av or qeaa [default: what the list says, qeaa for a national list in XML]; fixed by the

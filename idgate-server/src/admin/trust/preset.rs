@@ -27,7 +27,7 @@ impl Preset {
     }
 }
 
-/// Sets what `change` leaves open as the European proof of age has it.
+/// Fills in what `change` leaves open with the values of the European proof of age.
 pub fn eu_av(change: &mut TrustChange) {
     let own = |name: &str| Some(vec![name.to_owned()]);
     change.doc_types = change.doc_types.take().or_else(|| own(AGE_DOC_TYPE));

@@ -26,13 +26,13 @@ pub(super) struct X509Options {
     #[arg(long, value_name = "FILE")]
     root: Vec<PathBuf>,
     /// X.509 roots of SD-JWT VC issuers whose certificates come in `x5c`, PEM or DER, one or many;
-    /// roots of mdocs never vouch for SD-JWT VC (repeatable)
+    /// roots of mdocs never count for SD-JWT VC (repeatable)
     #[arg(long, value_name = "FILE")]
     sd_jwt_root: Vec<PathBuf>,
     /// Certificates of SD-JWT VC issuers trusted without a root, PEM (repeatable)
     #[arg(long, value_name = "FILE.pem")]
     sd_jwt_signer: Vec<PathBuf>,
-    /// X.509 roots below which status lists may be signed, besides the one that vouched for the
+    /// X.509 roots below which status lists may be signed, in addition to the root of the
     /// credential, PEM or DER, one or many (repeatable)
     #[arg(long, value_name = "FILE")]
     status_root: Vec<PathBuf>,
@@ -46,19 +46,19 @@ pub(super) struct X509Options {
     /// ICAO Master List; replaces the entry's former one
     #[arg(long, value_name = "FILE.ml")]
     master_list: Option<PathBuf>,
-    /// Who vouches for the signer of the Master List
+    /// The CA certificate above the signer of the Master List
     #[arg(long, value_name = "FILE.pem", requires = "master_list")]
     master_list_signer_ca: Option<PathBuf>,
     /// VICAL; replaces the entry's former one
     #[arg(long, value_name = "FILE.cbor")]
     vical: Option<PathBuf>,
-    /// Who vouches for the signer of the VICAL
+    /// The CA certificate above the signer of the VICAL
     #[arg(long, value_name = "FILE.pem", requires = "vical")]
     vical_signer_ca: Option<PathBuf>,
     /// CRL of one of the entry's roots, PEM or DER; replaces the fetch (repeatable)
     #[arg(long, value_name = "FILE")]
     crl: Vec<PathBuf>,
-    /// Take a list though a newer one is due; a trusted list then goes on vouching
+    /// Import a list that is past its next update; a trusted list then stays in force
     #[arg(long)]
     allow_stale: bool,
 }

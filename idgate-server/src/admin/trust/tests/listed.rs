@@ -207,7 +207,7 @@ fn check_warns_before_the_list_is_due_and_fails_after() {
     assert!(warned && checked.code == 0, "{:?}", checked.warnings);
     let checked = desk.run_later(due, &["check"]);
     assert_eq!(checked.code, 3);
-    assert!(texts(&checked.json["problems"]).contains("vouches for nobody"), "{}", checked.json);
+    assert!(texts(&checked.json["problems"]).contains("no longer trusted"), "{}", checked.json);
     desk.take(&pid(7), &["--allow-stale", "--signer-profile", "any"]).unwrap();
     let checked = desk.run_later(due, &["check"]);
     assert_eq!(checked.code, 0);
