@@ -189,9 +189,9 @@ fn unknown_critical_extensions_are_refused() {
 #[test]
 fn an_extension_occurs_once() {
     let number = crl().extensions[1].clone();
-    refused(&crl().extension(number), "twice");
+    refused(&crl().extension(number), "duplicate");
     let extensions = vec![reason(1), reason(8)];
-    refused(&crl().entry(CrlEntry { serial: vec![5], extensions }), "twice");
+    refused(&crl().entry(CrlEntry { serial: vec![5], extensions }), "duplicate");
 }
 
 #[test]

@@ -438,7 +438,7 @@ fn a_repeated_extension_is_refused() {
         verify(&[&builder.sign(&root.key)], &trusting(&[&root]), LIVE),
         Reason::ChainInvalid,
     );
-    assert!(error.detail.contains("twice"));
+    assert!(error.detail.contains("duplicate"));
 }
 
 #[test]
