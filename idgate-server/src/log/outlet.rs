@@ -203,7 +203,8 @@ mod tests {
         outlet.flush(LONG);
         // The thread may have begun with a count of its own before all lines were there.
         let written = written.lock().unwrap();
-        let told = written.lines().filter_map(|line| line.strip_suffix(" lost")?.parse().ok());
+        let told =
+            written.lines().filter_map(|line| line.strip_suffix(" lost")?.parse::<u64>().ok());
         assert_eq!(told.sum::<u64>(), outlet.lost());
     }
 
