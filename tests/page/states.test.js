@@ -313,7 +313,7 @@ test('a screen reader announces the request, the client, the ways, the time and 
   const tree = await page.locator('main').ariaSnapshot()
   let at = 0
   for (const name of [
-    'heading "wallet-tests asks to see your details" [level=1]',
+    'heading "Example Shop asks to see your details" [level=1]',
     'button "Choose a wallet"',
     'status: Waiting for your wallet',
     'timer',
@@ -330,10 +330,10 @@ test('a screen reader announces the request, the client, the ways, the time and 
   await page.click('.others summary')
   assert.match(await page.locator('main').ariaSnapshot(), /img "QR code for your wallet app"/)
   for (const [end, said, way] of [
-    ['done', 'Thank you. Taking you back to wallet-tests', 'Continue to wallet-tests'],
-    ['declined', 'Nothing was shared', 'Back to wallet-tests'],
-    ['refused', 'This could not be confirmed', 'Back to wallet-tests'],
-    ['over', 'This request has expired', 'Back to wallet-tests'],
+    ['done', 'Thank you. Taking you back to Example Shop', 'Continue to Example Shop'],
+    ['declined', 'Nothing was shared', 'Back to Example Shop'],
+    ['refused', 'This could not be confirmed', 'Back to Example Shop'],
+    ['over', 'This request has expired', 'Back to Example Shop'],
   ]) {
     const other = await browser()
     await other.route(`${world.back}**`, (route) => route.abort())

@@ -125,7 +125,10 @@ fn only_an_encrypted_response_needs_the_private_key() {
     let other = [&page[..], &["--enc-key", "another.jwk"]].concat();
     let output = desk.verify(response(&answer), &other);
     assert_eq!(output.code, REFUSED, "{output:?}");
-    assert!(output.stdout.contains("refused: decryption_failed: it does not open"), "{output:?}");
+    assert!(
+        output.stdout.contains("refused: decryption_failed: it cannot be decrypted"),
+        "{output:?}"
+    );
     let info =
         [&page[..2], &["--encryption-info", "gmVkY2FwaaA", "--enc-key", "reader.jwk"]].concat();
     assert_eq!(desk.verify(response(&answer), &info).code, REFUSED, "another request");

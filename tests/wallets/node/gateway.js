@@ -30,7 +30,7 @@ export class Gateway {
     gateway.mode = test ? ['--test'] : []
     gateway.dir = await mkdtemp(path.join(os.tmpdir(), 'idgate-wallets-'))
     try {
-      const client = await gateway.command('client', 'create', 'wallet-tests', ...gateway.mode)
+      const client = await gateway.command('client', 'create', 'Example Shop', ...gateway.mode)
       gateway.apiKey = client.api_key
       for (const origin of origins) await gateway.command('client', 'origin', 'add', client.client_id, origin)
       for (const issuer of issuers) await gateway.trust(issuer)

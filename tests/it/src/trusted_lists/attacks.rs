@@ -155,7 +155,7 @@ fn a_list_that_went_past_its_end_vouches_for_nobody_until_the_next_comes() {
     assert_eq!(desk.answer(&open), "untrusted_issuer");
     let installation = &desk.gateway.installation;
     let checked = installation.run(&["trust", "check"]);
-    assert!(checked.stdout.contains("was due to be replaced on"), "{checked:?}");
+    assert!(checked.stdout.contains("the trusted list expired on"), "{checked:?}");
     let file = installation.file("list.jwt", next);
     assert_eq!(import(installation, file.to_str().unwrap(), &[]).code, 0);
     assert_eq!(desk.outcome(), VERIFIED);

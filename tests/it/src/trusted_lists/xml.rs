@@ -164,7 +164,7 @@ fn a_list_in_xml_that_went_past_its_end_vouches_for_nobody_until_the_next_comes(
     assert_eq!((refused.status, refused.error()), (400, "unknown_issuer".into()));
     assert_eq!(desk.answer(&open), "untrusted_issuer");
     let checked = desk.gateway.installation.run(&["trust", "check"]);
-    assert!(checked.stdout.contains("was due to be replaced on"), "{checked:?}");
+    assert!(checked.stdout.contains("the trusted list expired on"), "{checked:?}");
     assert_eq!(import_text(&desk.gateway.installation, &next, &[]).code, 0);
     assert_eq!(desk.outcome(), VERIFIED);
 }
