@@ -1,4 +1,4 @@
-"""Links and paths in the documents lead to files that exist."""
+"""Links and paths in the documents lead to files and headings that exist."""
 
 import pathlib
 import re
@@ -6,12 +6,28 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
+ANCHOR = re.compile(r"\]\((?!https?:)([^)#]*)#([^)]+)\)")
+HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
+NAMED = re.compile(r"<a id=\"([^\"]+)\"></a>")
+BLOCK = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
 PATH = re.compile(r"`((?:idgate-core|idgate-server|tests|docs|examples|benches)/[^`*<]+)`")
 
 
 def documents():
     yield from ROOT.glob("*.md")
-    yield from (ROOT / "docs").rglob("*.md")
+    for folder in ("docs", "bindings", "examples"):
+        yield from (page for page in (ROOT / folder).rglob("*.md") if "node_modules" not in page.parts)
+
+
+def anchors(text):
+    """The names that links to a page may use: its headings as mdBook and GitHub name them, and its `<a id>`."""
+    text = BLOCK.sub("", text)
+    found = set(NAMED.findall(text))
+    for heading in HEADING.findall(text):
+        words = re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
+        name = "".join(c for c in words if c.isalnum() or c in " -_").replace(" ", "-")
+        found.add(name if name not in found else f"{name}-1")
+    return found
 
 
 class LinksTest(unittest.TestCase):
@@ -20,6 +36,19 @@ class LinksTest(unittest.TestCase):
             for target in LINK.findall(document.read_text(encoding="utf-8")):
                 with self.subTest(document=document.name, target=target):
                     self.assertTrue((document.parent / target).exists())
+
+    def test_links_lead_to_existing_headings(self):
+        for document in documents():
+            text = BLOCK.sub("", document.read_text(encoding="utf-8"))
+            for target, anchor in ANCHOR.findall(text):
+                page = document.parent / target if target else document
+                if page.suffix == ".md":
+                    with self.subTest(document=document.name, target=target, anchor=anchor):
+                        self.assertIn(anchor, anchors(page.read_text(encoding="utf-8")))
+
+    def test_a_heading_has_the_name_that_links_use(self):
+        text = "# Read `a_b`: [the page](x.md), now\n## Twice\n## Twice\n```sh\n# no heading\n```\n<a id=\"own\"></a>\n"
+        self.assertEqual(anchors(text), {"read-a_b-the-page-now", "twice", "twice-1", "own"})
 
     def test_files_named_in_the_text_exist(self):
         for document in documents():
