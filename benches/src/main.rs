@@ -43,7 +43,7 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Command {
-    /// The gateway under load, as a separate process.
+    /// The gateway under load, in its own process.
     Server(server::ServerOptions),
     /// The floor for `server`, which starts it.
     #[command(hide = true)]

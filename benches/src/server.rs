@@ -1,4 +1,4 @@
-//! `idgate-bench server`: the gateway under load, as a separate process. A flow is create, answer and
+//! `idgate-bench server`: the gateway under load, in its own process. A flow is create, answer and
 //! read, with everything that makes it durable: API key, audit entries, status events, outbox row, FULL
 //! synchronisation. The figures cover only the gateway's process, and not its clients. A profile and its
 //! two floors run in turns, so that other load of the machine affects all three.

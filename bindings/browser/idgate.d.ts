@@ -8,7 +8,7 @@ export interface DigitalRequest {
 export interface Begun {
   /** Your own id of the verification, never the session's. */
   id: string
-  /** The session's `dc_api`, as the gateway returned it. */
+  /** The `dc_api` that the gateway returned for the session. */
   dc_api?: { requests: DigitalRequest[] }
   /** Anything else that your page shows: a link, a code, `page_url`. */
   [more: string]: unknown

@@ -215,8 +215,8 @@ export interface Issuer {
   /** Default: `if_published`. */
   revocation?: 'if_published' | 'required' | 'off';
   /**
-   * What to do with a credential whose status list cannot be fetched. Default: `refuse`. Not with `required`. With
-   * `tenant` the session's request decides.
+   * Whether a credential is accepted when its status list cannot be fetched. Default: `refuse`. Not with `required`.
+   * With `tenant` the session's request decides.
    */
   onUnknownRevocation?: 'refuse' | 'accept' | 'tenant';
   /** How long a status list without `exp` is valid after its `iat`, 1 to 3650. Default: 7. */
@@ -431,8 +431,8 @@ interface RequestOfAny {
   /** What the holder has to agree to. Not for `draft`. */
   transactionData?: TransactionData[];
   /**
-   * What to do with credentials whose status list cannot be fetched. Default: what their issuers say. `accept` is for
-   * issuers whose `onUnknownRevocation` is `tenant`.
+   * Whether credentials are accepted when their status list cannot be fetched. Default: the choice of their issuers.
+   * `accept` is for issuers whose `onUnknownRevocation` is `tenant`.
    */
   onUnknownRevocation?: 'refuse' | 'accept';
   /** The pages that may pass the request to their browser. Not for `draft` alone. */

@@ -1,5 +1,5 @@
 'use strict';
-// Errors, grouped by who has to act. Messages never contain claim values, tokens, keys or nonces.
+// Errors, grouped by the party that has to act. Messages never contain claim values, tokens, keys or nonces.
 
 const { TRY_AGAIN, refusal } = require('./reply.js');
 

@@ -10,8 +10,9 @@ use std::process::{Child, Command, Stdio};
 use idgate_testkit::patience::eventually_some;
 use serde_json::Value;
 
+use crate::at_rest::is_at_rest;
 use crate::http::{Http, Request};
-use crate::server::{Installation, eventually, is_at_rest, outlives_terminals};
+use crate::server::{Installation, eventually, outlives_terminals};
 
 /// `profile`, `request_mode` and `format` of each successful walk.
 fn walks(told: &Value) -> Vec<[String; 3]> {

@@ -17,6 +17,8 @@
 #[cfg(test)]
 mod api_keys;
 #[cfg(test)]
+mod at_rest;
+#[cfg(test)]
 mod at_start;
 #[cfg(test)]
 mod audit;

@@ -6,7 +6,8 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use crate::server::{Installation, Output, ends_within, eventually, is_at_rest};
+use crate::at_rest::is_at_rest;
+use crate::server::{Installation, Output, ends_within, eventually};
 
 /// How long the check waits for an answer.
 const LONGEST: Duration = Duration::from_secs(3);

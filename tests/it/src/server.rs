@@ -1,6 +1,6 @@
 //! The real binary: an installation for operator commands, and its running server.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -16,6 +16,7 @@ use idgate_testkit::patience::{eventually_some, patience};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::at_rest::is_at_rest;
 use crate::http::{Http, Request};
 use crate::machine::{self, Machine};
 use crate::stores;
@@ -440,34 +441,6 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Whether all threads of a process are asleep, and none ran between two checks.
-pub(crate) fn is_at_rest(pid: u32) -> bool {
-    are_at_rest(&[pid])
-}
-
-/// The same for several processes: bytes that one sent to another were read.
-pub(crate) fn are_at_rest(pids: &[u32]) -> bool {
-    let look = || pids.iter().map(|pid| switches_at_rest(*pid)).collect::<Option<Vec<_>>>();
-    let before = look();
-    before.is_some() && look() == before
-}
-
-/// How often each thread of a process has gone to sleep, if all of them are asleep.
-fn switches_at_rest(pid: u32) -> Option<Vec<(OsString, String)>> {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-    let mut switches = threads
-        .map(|thread| {
-            let thread = thread.ok()?;
-            let status = fs::read_to_string(thread.path().join("status")).ok()?;
-            let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
-            field("State:\tS")?;
-            Some((thread.file_name(), field("voluntary_ctxt_switches:")?.to_owned()))
-        })
-        .collect::<Option<Vec<_>>>()?;
-    switches.sort();
-    Some(switches)
 }
 
 /// Waits for the end of a process on a machine whose clocks are stopped. At most this much time

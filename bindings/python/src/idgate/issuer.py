@@ -14,7 +14,7 @@ from .errors import Misconfigured
 #: The rule for revocation: a published status must be good; there must be a status; or it is not checked.
 Revocation = Literal["if_published", "required", "off"]
 
-#: What to do with a credential whose status list cannot be fetched.
+#: Whether a credential is accepted when its status list cannot be fetched.
 OnUnknownRevocation = Literal["refuse", "accept", "tenant"]
 
 #: The content of a file, in PEM or DER.

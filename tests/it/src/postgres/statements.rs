@@ -7,8 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use super::nodes::Nodes;
+use crate::at_rest::are_at_rest;
 use crate::http::Request;
-use crate::server::{Installation, Server, are_at_rest, eventually};
+use crate::server::{Installation, Server, eventually};
 use crate::tenant::{Created, Tenant, form, request_for, sample_wallet};
 
 /// Statements of one connection between BEGIN and COMMIT, or one alone.

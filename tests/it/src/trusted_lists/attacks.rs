@@ -12,9 +12,10 @@ use idgate_testkit::time::numeric_date;
 use serde_json::json;
 
 use super::{Desk, Lists, import, mdl_list, production, the_signer, token};
+use crate::at_rest::is_at_rest;
 use crate::killed::{restore, run_killed};
 use crate::mdoc_tamper::{Authority, ISSUER_ID, VERIFIED};
-use crate::server::{Installation, Output, eventually, is_at_rest};
+use crate::server::{Installation, Output, eventually};
 use crate::tenant::now_ms;
 
 /// A signer of lists with an RSA key of that size, made by OpenSSL.
