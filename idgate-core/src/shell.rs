@@ -30,7 +30,7 @@ pub use crate::trust::anchors::{RootOrigin, TrustAnchor, TrustMaterialError};
 pub use crate::trust::bare_key::TrustedKey;
 pub use crate::trust::crl::{CrlError, VerifiedCrl};
 pub use crate::trust::entry::TrustEntry;
-pub use crate::trust::listing::{ListProfile, ListRole};
+pub use crate::trust::listing::{ListProfile, ListRole, member_state};
 pub use crate::trust::master_list::{
     ImportedList, ListOutcome, ListedCertificate, import_master_list,
 };
@@ -42,8 +42,9 @@ pub use crate::trust::pinned_signer::PinnedSigner;
 pub use crate::trust::root_file::{RootFile, UnusableRoot, read_roots, roots_from_file};
 pub use crate::trust::snapshot::TrustSnapshot;
 pub use crate::trust::trusted_list::{
-    ListAnchors, ListMark, ListRules, ListSignature, ListSigner, ListTerms, ListedProvider,
-    ListedService, ReadList, ReadProvider, ReadService, SignatureKind, TrustedList,
+    AuthenticList, ListAnchors, ListMark, ListOfLists, ListPointer, ListRules, ListSignature,
+    ListSigner, ListTerms, ListedProvider, ListedService, NamedList, ReadList, ReadPointers,
+    ReadProvider, ReadScheme, ReadService, SignatureKind, SignedList, TrustedList,
     TrustedListError, TrustedListErrorKind, import_trusted_list, is_of_another_list,
 };
 pub use crate::trust::verifier_certificate::{

@@ -151,6 +151,10 @@ pub const LIST_CLOCK_SKEW_MS: u64 = 5 * 60 * 1000;
 /// Longest time between a trusted list and the next one: six months (ETSI TS 119 602 annexes D to
 /// H) and some days, because months differ.
 pub const MAX_LIST_PERIOD_MS: u64 = 190 * 24 * 60 * 60 * 1000;
+/// Signers of one list that a list of lists names. Real ones have up to six.
+pub const MAX_NAMED_LIST_SIGNERS: usize = 32;
+/// Bytes of the URL of a list that a list of lists names. Real ones have about 60.
+pub const MAX_NAMED_LIST_URL_BYTES: usize = 1024;
 /// Signers of one Master List; each is checked over the whole list. Real ones have one.
 pub const MAX_LIST_SIGNERS: usize = 4;
 /// Certificates of one Master List in addition to those of its signers. Real ones have two.

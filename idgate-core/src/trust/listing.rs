@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
+#[cfg_attr(feature = "shell", visibility::make(pub))]
 pub(crate) use self::kind::member_state;
 pub use self::kind::{ListRole, ListType};
 pub use self::listed_by::ListedBy;

@@ -1,6 +1,6 @@
 //! The content of a list (ETSI TS 119 612 clause 5), read from its canonical form.
 
-use idgate_core::shell::{ListSignature, ReadList, ReadProvider, ReadService, TrustedListError};
+use idgate_core::shell::{ReadList, ReadProvider, ReadScheme, ReadService, TrustedListError};
 use idgate_core::trust::ListType;
 use idgate_core::{CryptoProvider, UnixMillis};
 use roxmltree::Node;
@@ -8,7 +8,6 @@ use roxmltree::Node;
 use crate::error::{out_of_date, unusable};
 use crate::limits::{MAX_ANNOUNCED, MAX_POINTERS};
 use crate::names::{STATUS, ns};
-use crate::signature::Signed;
 use crate::tree::{self, child, elements};
 
 /// The age list of the Commission.
@@ -16,36 +15,39 @@ const AGE_LIST: &str = "http://ec.europa.eu/tools/lotl/av/TrstSvc/TrustedList/TS
 /// The list of a member state.
 const NATIONAL_LIST: &str = "http://uri.etsi.org/TrstSvc/TrustedList/TSLType/EUgeneric";
 /// The list of the lists of the member states.
-const LIST_OF_LISTS: &str = "http://uri.etsi.org/TrstSvc/TrustedList/TSLType/EUlistofthelists";
+pub(crate) const LIST_OF_LISTS: &str =
+    "http://uri.etsi.org/TrstSvc/TrustedList/TSLType/EUlistofthelists";
 
-/// Reads a list whose digests fit. `wanted` is the type that is looked for.
+/// Reads the text that was signed. `wanted` is the type that is looked for.
 pub(crate) fn read(
     provider: &CryptoProvider,
-    signed: Signed,
+    signed: &str,
     wanted: Option<ListType>,
 ) -> Result<ReadList, TrustedListError> {
-    let Signed { list, signature } = signed;
-    let content_sha256 = sha256(provider, list.as_bytes());
-    let document = tree::parsed(&list)?;
+    let document = tree::parsed(signed)?;
     let root = document.root_element();
-    let scheme = own(root, "SchemeInformation");
-    let scheme = scheme.ok_or_else(|| unusable("lacks its SchemeInformation"))?;
-    let mut reader = Reader { list_type: list_type(scheme, wanted)?, others: 0 };
-    let providers = reader.providers(root, territory(scheme));
-    let mut read = read_scheme(scheme, reader.list_type, signature)?;
-    read.providers = providers;
-    read.other_services = reader.others;
-    read.announced_signers = announced(provider, scheme)?;
-    read.content_sha256 = content_sha256;
-    Ok(read)
+    let information = scheme_information(root)?;
+    let mut reader = Reader { list_type: list_type(information, wanted)?, others: 0 };
+    let scheme = read_scheme(information)?;
+    let providers = reader.providers(root, territory(information));
+    Ok(ReadList {
+        list_type: reader.list_type,
+        scheme,
+        providers,
+        other_services: reader.others,
+        announced_signers: announced(provider, information)?,
+    })
 }
 
-/// `SchemeInformation` (5.3), without the providers.
-fn read_scheme(
-    scheme: Node<'_, '_>,
-    list_type: ListType,
-    signature: ListSignature,
-) -> Result<ReadList, TrustedListError> {
+/// `SchemeInformation` (5.3).
+pub(crate) fn scheme_information<'a, 'i>(
+    root: Node<'a, 'i>,
+) -> Result<Node<'a, 'i>, TrustedListError> {
+    own(root, "SchemeInformation").ok_or_else(|| unusable("lacks its SchemeInformation"))
+}
+
+/// Which issue of which list it is.
+pub(crate) fn read_scheme(scheme: Node<'_, '_>) -> Result<ReadScheme, TrustedListError> {
     if !matches!(number(scheme, "TSLVersionIdentifier"), Some(5 | 6)) {
         return Err(unusable("is not of version 5 or 6"));
     }
@@ -53,18 +55,13 @@ fn read_scheme(
         return Err(unusable("has a critical scheme extension that is not known"));
     }
     let sequence = number(scheme, "TSLSequenceNumber");
-    Ok(ReadList {
-        list_type,
+    Ok(ReadScheme {
         sequence: sequence.ok_or_else(|| unusable("has no TSLSequenceNumber that is a number"))?,
         operators: names(own(scheme, "SchemeOperatorName"), "Name"),
+        territory: territory_text(scheme).to_owned(),
         issued_at: instant(own(scheme, "ListIssueDateTime"))
             .ok_or_else(|| unusable("has no ListIssueDateTime that is a date and time"))?,
         next_update: next_update(scheme)?,
-        providers: Vec::new(),
-        other_services: 0,
-        announced_signers: Vec::new(),
-        content_sha256: [0; 32],
-        signature,
     })
 }
 
@@ -80,7 +77,7 @@ fn next_update(scheme: Node<'_, '_>) -> Result<UnixMillis, TrustedListError> {
 
 /// The type of the list. A national list has services of several types, of which `wanted` chooses one.
 fn list_type(scheme: Node<'_, '_>, wanted: Option<ListType>) -> Result<ListType, TrustedListError> {
-    match own(scheme, "TSLType").and_then(tree::text).unwrap_or_default() {
+    match list_type_uri(scheme) {
         AGE_LIST => Ok(ListType::Av),
         NATIONAL_LIST if wanted == Some(ListType::Pid) => Ok(ListType::Pid),
         NATIONAL_LIST => Ok(ListType::Qeaa),
@@ -89,6 +86,11 @@ fn list_type(scheme: Node<'_, '_>, wanted: Option<ListType>) -> Result<ListType,
         )),
         _ => Err(unusable("is of a type that is not known here")),
     }
+}
+
+/// `TSLType` (5.3.3).
+pub(crate) fn list_type_uri<'a>(scheme: Node<'a, '_>) -> &'a str {
+    own(scheme, "TSLType").and_then(tree::text).unwrap_or_default()
 }
 
 struct Reader {
@@ -158,7 +160,7 @@ const fn service_type(list_type: ListType) -> &'static str {
 
 /// The certificates of an identity; names and key identifiers are not keys. One that is not in base64 comes as an empty
 /// one, which `trust show` names as unusable.
-fn certificates(identity: Option<Node<'_, '_>>) -> Vec<Vec<u8>> {
+pub(crate) fn certificates(identity: Option<Node<'_, '_>>) -> Vec<Vec<u8>> {
     let ids = identity.into_iter().flat_map(elements).filter(|one| is_own(one, "DigitalId"));
     let listed = ids.flat_map(elements).filter(|one| is_own(one, "X509Certificate"));
     listed.map(|one| tree::base64(one).unwrap_or_default()).collect()
@@ -169,26 +171,41 @@ fn announced(
     provider: &CryptoProvider,
     scheme: Node<'_, '_>,
 ) -> Result<Vec<[u8; 32]>, TrustedListError> {
-    let pointers = || own(scheme, "PointersToOtherTSL").into_iter().flat_map(elements);
-    if pointers().nth(MAX_POINTERS).is_some() {
-        return Err(unusable("has more than 256 pointers to other lists"));
-    }
+    let pointers = pointers(scheme)?;
     let here = |name| (name, own(scheme, name).and_then(tree::text));
     let own_values = ["TSLType", "SchemeTerritory"].map(here);
     let is_here = |pointer: Node<'_, '_>, (name, here): &(&str, Option<&str>)| {
         let found = pointer.descendants().find(|one| is_own(one, name));
         here.is_some() && found.and_then(tree::text) == *here
     };
-    let to_itself =
-        pointers().filter(|pointer| own_values.iter().all(|value| is_here(*pointer, value)));
+    let to_itself = pointers
+        .into_iter()
+        .filter(|pointer| own_values.iter().all(|value| is_here(*pointer, value)));
     let identities = to_itself.filter_map(|pointer| own(pointer, "ServiceDigitalIdentities"));
     let ders = identities.flat_map(elements).flat_map(|one| certificates(Some(one)));
     Ok(ders.take(MAX_ANNOUNCED).map(|der| sha256(provider, &der)).collect())
 }
 
+/// The pointers to other lists (5.3.13).
+pub(crate) fn pointers<'a, 'i>(
+    scheme: Node<'a, 'i>,
+) -> Result<Vec<Node<'a, 'i>>, TrustedListError> {
+    let all = own(scheme, "PointersToOtherTSL").into_iter().flat_map(elements);
+    let all: Vec<Node<'a, 'i>> = all.take(MAX_POINTERS.saturating_add(1)).collect();
+    match all.len() > MAX_POINTERS {
+        true => Err(unusable("has more than 256 pointers to other lists")),
+        false => Ok(all),
+    }
+}
+
+/// `SchemeTerritory` (5.3.10).
+fn territory_text<'a>(scheme: Node<'a, '_>) -> &'a str {
+    own(scheme, "SchemeTerritory").and_then(tree::text).unwrap_or_default()
+}
+
 /// The state that a national list is of; the age list is of none.
 fn territory<'a>(scheme: Node<'a, '_>) -> Option<&'a str> {
-    let territory = own(scheme, "SchemeTerritory").and_then(tree::text)?;
+    let territory = territory_text(scheme);
     (is_country(territory) && territory != "EU").then_some(territory)
 }
 
@@ -252,10 +269,10 @@ fn sha256(provider: &CryptoProvider, bytes: &[u8]) -> [u8; 32] {
 }
 
 /// The first element of that name of a list in an element.
-fn own<'a, 'i>(around: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
+pub(crate) fn own<'a, 'i>(around: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
     child(around, ns::LIST, name)
 }
 
-fn is_own(one: &Node<'_, '_>, name: &str) -> bool {
+pub(crate) fn is_own(one: &Node<'_, '_>, name: &str) -> bool {
     one.has_tag_name((ns::LIST, name))
 }

@@ -16,6 +16,7 @@ mod canonical;
 mod content;
 mod error;
 mod limits;
+mod list_of_lists;
 mod names;
 mod properties;
 mod scan;
@@ -26,10 +27,11 @@ mod signed_info;
 mod tests;
 mod tree;
 
-use idgate_core::shell::{ListAnchors, ListRules, ReadList, TrustedList, TrustedListError};
+use idgate_core::shell::{ListAnchors, ListRules, TrustedList, TrustedListError};
 use idgate_core::trust::ListType;
 use idgate_core::{CryptoProvider, UnixMillis};
 
+pub use self::list_of_lists::{import_list_of_lists, recall_list_of_lists};
 use self::signature::Signed;
 
 /// Whether a list is in XML: a compact JWS begins otherwise.
@@ -51,8 +53,10 @@ pub fn import_trusted_list(
     if !is_xml(file) {
         return idgate_core::shell::import_trusted_list(provider, file, rules, now);
     }
-    let read = read(provider, file, rules.list_type, rules.anchors)?;
-    TrustedList::from_read(provider, read, rules, now)
+    let Signed { content, list } = signed(provider, file, rules.anchors)?;
+    let authentic = list.authenticate(provider, rules, now)?;
+    let read = content::read(provider, &content, rules.list_type)?;
+    authentic.list(provider, read, rules, now)
 }
 
 /// Reads a list in XML or JSON again that was taken as one of `list_type` and kept where only the operator writes:
@@ -69,19 +73,17 @@ pub fn recall(
     if !is_xml(file) {
         return TrustedList::recall(provider, file, now);
     }
-    TrustedList::recall_read(provider, read(provider, file, list_type, anchors)?, now)
+    let Signed { content, list } = signed(provider, file, anchors)?;
+    list.recall(provider, content::read(provider, &content, list_type)?, now)
 }
 
-/// The content of a list whose digests fit. The caller checks the signature over them.
-fn read(
+/// The text of a list whose digests fit, and the signature over them, which the caller checks before it reads the text.
+fn signed(
     provider: &CryptoProvider,
     file: &[u8],
-    list_type: Option<ListType>,
     anchors: Option<&ListAnchors>,
-) -> Result<ReadList, TrustedListError> {
-    let text = scan::checked(without_bom(file))?;
-    let signed = Signed::read(provider, text, anchors)?;
-    content::read(provider, signed, list_type)
+) -> Result<Signed, TrustedListError> {
+    Signed::read(provider, scan::checked(without_bom(file))?, anchors)
 }
 
 fn without_bom(file: &[u8]) -> &[u8] {

@@ -4,6 +4,8 @@
 pub(crate) mod ns {
     /// ETSI TS 119 612.
     pub(crate) const LIST: &str = "http://uri.etsi.org/02231/v2#";
+    /// More types of ETSI TS 119 612, for example that of the media type of a list.
+    pub(crate) const ADDITIONAL: &str = "http://uri.etsi.org/02231/v2/additionaltypes#";
     /// XML signatures.
     pub(crate) const DS: &str = "http://www.w3.org/2000/09/xmldsig#";
     /// XAdES (ETSI EN 319 132-1).

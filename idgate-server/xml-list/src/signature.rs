@@ -1,7 +1,8 @@
 //! The one signature of a list: where it is, and that its digests are those of the list and of its properties.
 
 use idgate_core::CryptoProvider;
-use idgate_core::shell::{ListAnchors, ListSignature, TrustedListError};
+use idgate_core::crypto::HashAlg;
+use idgate_core::shell::{ListAnchors, ListSignature, SignedList, TrustedListError};
 use roxmltree::{Document, Node};
 
 use crate::error::{not_authentic, unusable};
@@ -14,8 +15,9 @@ use crate::tree::{self, elements};
 /// A list as it was digested, and the signature over the digest.
 pub(crate) struct Signed {
     /// The canonical form of the list without its signature.
-    pub(crate) list: String,
-    pub(crate) signature: ListSignature,
+    pub(crate) content: String,
+    /// Its hash, and the signature over its digest.
+    pub(crate) list: SignedList,
 }
 
 impl Signed {
@@ -41,8 +43,8 @@ impl Signed {
                 "has a SignedInfo that reads otherwise in its canonical form",
             ));
         }
-        let list = signed_info.list.method.apply(root, Some(signature.id()))?;
-        hold(provider, &signed_info.list, &list, "list")?;
+        let content = signed_info.list.method.apply(root, Some(signature.id()))?;
+        hold(provider, &signed_info.list, &content, "list")?;
         let properties = match &signed_info.properties {
             Some((id, reference)) => {
                 let found = properties::find(&document, signature, id)?;
@@ -58,7 +60,10 @@ impl Signed {
             value.ok_or_else(|| not_authentic("has a SignatureValue that is not in base64"))?;
         let signed_at = properties.signed_at;
         let (kind, input) = (signed_info.kind, input.into_bytes());
-        Ok(Self { list, signature: ListSignature { chain, signed_at, kind, input, value } })
+        let content_sha256 = provider.hash(HashAlg::Sha256, content.as_bytes());
+        let content_sha256 = content_sha256.as_bytes().try_into().unwrap_or_default();
+        let signature = ListSignature { chain, signed_at, kind, input, value };
+        Ok(Self { content, list: SignedList { content_sha256, signature } })
     }
 }
 

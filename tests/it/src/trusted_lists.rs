@@ -2,6 +2,7 @@
 //! what becomes of credentials when the list changes.
 
 mod attacks;
+mod fixed;
 mod nodes;
 mod xml;
 

@@ -78,6 +78,28 @@ pub fn provider(name: &str, identifier: &str, country: &str, services: &[String]
     )
 }
 
+/// A pointer of the list of lists to the list in XML of a member state, with the certificates of its signers.
+pub fn pointer(territory: &str, location: &str, signers: &[&[u8]]) -> String {
+    let identity = |der: &&[u8]| {
+        let text = base64_standard(der);
+        format!(
+            "<ServiceDigitalIdentity><DigitalId><X509Certificate>{text}</X509Certificate></DigitalId>\
+             </ServiceDigitalIdentity>"
+        )
+    };
+    let identities: String = signers.iter().map(identity).collect();
+    format!(
+        "<OtherTSLPointer><ServiceDigitalIdentities>{identities}</ServiceDigitalIdentities>\
+         <TSLLocation>{location}</TSLLocation><AdditionalInformation>\
+         <OtherInformation><TSLType>{}</TSLType></OtherInformation>\
+         <OtherInformation><SchemeTerritory>{territory}</SchemeTerritory></OtherInformation>\
+         <OtherInformation><t:MimeType xmlns:t=\"http://uri.etsi.org/02231/v2/additionaltypes#\">\
+         application/vnd.etsi.tsl+xml</t:MimeType></OtherInformation>\
+         </AdditionalInformation></OtherTSLPointer>",
+        XmlKind::National.uri()
+    )
+}
+
 /// A list before it is signed.
 #[derive(Clone, Debug)]
 pub struct XmlList {
@@ -127,6 +149,13 @@ impl XmlList {
     #[must_use]
     pub fn with(mut self, provider: String) -> Self {
         self.providers.push(provider);
+        self
+    }
+
+    /// With these pointers to other lists.
+    #[must_use]
+    pub fn pointing(mut self, pointers: &[String]) -> Self {
+        self.scheme = format!("<PointersToOtherTSL>{}</PointersToOtherTSL>", pointers.concat());
         self
     }
 

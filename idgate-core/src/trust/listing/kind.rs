@@ -169,6 +169,7 @@ const OTHER_TYPES: [(&str, &str); 4] = [
 
 /// The code of a state as certificates use it (ISO 3166-1): lists write EL for Greece and UK (ETSI
 /// TS 119 602 6.1.5).
+#[cfg_attr(feature = "shell", visibility::make(pub))]
 pub(crate) fn member_state(code: &str) -> String {
     match code.to_ascii_uppercase().as_str() {
         "EL" => "GR".into(),

@@ -13,11 +13,15 @@ use crate::trust::listing::TrustServiceProvider;
 /// The keys of the services of one provider, by their SubjectPublicKeyInfo.
 pub(super) type Keys = BTreeSet<Vec<u8>>;
 
-/// Providers by their identifier, or by name and country.
+/// Two entries with the same one are of one provider: identifier and name, or name and country.
+type Identity = (Option<String>, String, Option<String>);
+
+/// Providers by identity. An identifier alone is not enough: members of a group share one, and a provider could name
+/// that of another.
 #[derive(Default)]
 pub(super) struct Gathered {
     providers: Vec<(TrustServiceProvider, Vec<ListedService>, Keys)>,
-    known: alloc::collections::BTreeMap<(String, Option<String>), usize>,
+    known: alloc::collections::BTreeMap<Identity, usize>,
 }
 
 impl Gathered {
@@ -27,10 +31,9 @@ impl Gathered {
         services: Vec<ListedService>,
         withdrawn: Keys,
     ) {
-        let key = match provider.identifier() {
-            Some(identifier) => (String::from(identifier), None),
-            None => (provider.name.clone(), Some(provider.country.clone().unwrap_or_default())),
-        };
+        let identifier = provider.identifier().map(String::from);
+        let country = provider.country.clone().filter(|_| identifier.is_none());
+        let key = (identifier, provider.name.clone(), country);
         let at = *self.known.entry(key).or_insert(self.providers.len());
         match self.providers.get_mut(at) {
             Some((_, own, keys)) => {

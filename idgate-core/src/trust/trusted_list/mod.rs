@@ -1,7 +1,7 @@
 //! European trusted lists: lists of trusted entities in JSON (ETSI TS 119 602), signed as compact
 //! JAdES. The list is authenticated as a whole. Then each provider's certificates become roots,
 //! signers or signers of status, in the role that the list gives them. A reader of another form
-//! creates a [`ReadList`], which the same rules apply to.
+//! creates a [`SignedList`] and then a [`ReadList`], which the same rules apply to.
 
 mod anchors;
 mod entities;
@@ -9,14 +9,17 @@ mod envelope;
 mod error;
 mod feed;
 mod gathered;
+mod issue;
+mod list_of_lists;
 mod read_list;
 mod scheme;
+mod signed_list;
 mod signer;
 #[cfg(all(test, feature = "aws-lc-rs"))]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 mod tests;
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use self::anchors::ListAnchors;
@@ -28,8 +31,10 @@ pub use self::error::{TrustedListError, TrustedListErrorKind};
 pub use self::feed::ListTerms;
 #[cfg(feature = "shell")]
 pub use self::feed::is_of_another_list;
-pub use self::read_list::{ListSignature, ReadList, ReadProvider, ReadService, SignatureKind};
+pub use self::list_of_lists::{ListOfLists, ListPointer, NamedList, ReadPointers};
+pub use self::read_list::{ReadList, ReadProvider, ReadScheme, ReadService};
 use self::scheme::Scheme;
+pub use self::signed_list::{AuthenticList, ListSignature, SignatureKind, SignedList};
 pub use self::signer::ListSigner;
 use crate::codec::json::{Tape, Value};
 use crate::crypto::CryptoProvider;
@@ -48,6 +53,8 @@ pub struct TrustedList {
     pub sequence: u64,
     /// The publisher: `SchemeOperatorName`.
     pub operator: String,
+    /// `SchemeTerritory`; empty where it has none.
+    pub territory: String,
     /// The time when it was issued.
     pub issued_at: UnixMillis,
     /// The time when the next one is due: from then on the list is not in force.
@@ -99,6 +106,8 @@ pub struct ListRules<'r> {
     pub crls: &'r [VerifiedCrl],
     /// The required kind of list; `None`: any.
     pub list_type: Option<ListType>,
+    /// The required territory, which is that of the first import; `None`: any.
+    pub territory: Option<&'r str>,
     /// The organizationName that a signer below a CA must have, as it was at the first import.
     /// Without it any customer of the CA could publish lists.
     pub organization: Option<&'r str>,
@@ -121,6 +130,7 @@ impl<'r> ListRules<'r> {
             test_only: true,
             crls: &[],
             list_type: None,
+            territory: None,
             organization: None,
             mark: None,
             allow_stale: false,
@@ -149,9 +159,10 @@ pub fn import_trusted_list(
     let lote = content(tape.value(id))?;
     let scheme = scheme(lote)?;
     scheme.check_identity(&by, rules)?;
-    scheme.check_dates(by.signer.signed_at, rules.allow_stale, now)?;
+    let issue = &scheme.issue;
+    issue.check_dates(by.signer.signed_at, rules.allow_stale, now)?;
     if let Some(mark) = rules.mark {
-        scheme::check_mark((scheme.sequence, scheme.issued_at), &payload_sha256, mark)?;
+        issue::check_mark((issue.sequence, issue.issued_at), &payload_sha256, mark)?;
     }
     read(provider, lote, scheme, (by.signer, payload_sha256), now)
 }
@@ -182,7 +193,7 @@ impl TrustedList {
     /// # Errors
     /// The list is older, or a different one with the same number.
     pub fn check_newer(&self, mark: &ListMark) -> Result<(), TrustedListError> {
-        scheme::check_mark((self.sequence, self.issued_at), &self.payload_sha256, mark)
+        issue::check_mark((self.sequence, self.issued_at), &self.payload_sha256, mark)
     }
 
     /// The state to store for the next list, first seen at `now` unless `former` is for the same
@@ -227,20 +238,22 @@ fn read(
     };
     let ignored = unknown(Some(lote), &["ListAndSchemeInformation", "TrustedEntitiesList"])
         .saturating_add(unknown(information, scheme::MEMBERS));
-    let (list_type, misnamed) = (scheme.list_type, Misnamed::default());
+    let Scheme { list_type, issue, departures } = scheme;
+    let misnamed = Misnamed::default();
     let mut entities = Entities { provider, list_type, now, ignored, misnamed };
     let providers = entities.read(lote.get("TrustedEntitiesList"))?;
     let pointers = information.and_then(|information| information.get("PointersToOtherLoTE"));
     Ok(TrustedList {
-        list_type: scheme.list_type,
-        sequence: scheme.sequence,
-        operator: scheme.operators.first().map(ToString::to_string).unwrap_or_default(),
-        issued_at: scheme.issued_at,
-        next_update: scheme.next_update,
+        list_type,
+        sequence: issue.sequence,
+        operator: issue.operators.into_iter().next().unwrap_or_default(),
+        territory: issue.territory,
+        issued_at: issue.issued_at,
+        next_update: issue.next_update,
         signer,
         payload_sha256,
         providers,
-        warnings: scheme.departures.into_iter().chain(entities.misnamed.warning()).collect(),
+        warnings: departures.into_iter().chain(entities.misnamed.warning()).collect(),
         ignored_members: entities.ignored,
         other_services: 0,
         announced_signers: announced(provider, pointers),

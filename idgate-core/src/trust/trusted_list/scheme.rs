@@ -5,24 +5,19 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::anchors::VouchedBy;
-use super::error::{TrustedListError, not_authentic, out_of_date, rollback, unusable};
+use super::ListRules;
+use super::error::{TrustedListError, out_of_date, unusable};
+use super::issue::Issue;
 use super::signer::Authenticated;
-use super::{ListMark, ListRules};
 use crate::codec::json::Value;
-use crate::limits::{LIST_CLOCK_SKEW_MS, MAX_LIST_PERIOD_MS, MAX_LIST_SEQUENCE};
+use crate::limits::MAX_LIST_SEQUENCE;
 use crate::time::UnixMillis;
-use crate::trust::listing::{ListType, member_state};
+use crate::trust::listing::ListType;
 
 /// The scheme of a list.
 pub(super) struct Scheme {
     pub(super) list_type: ListType,
-    pub(super) sequence: u64,
-    pub(super) operators: Vec<String>,
-    /// The required country of a signer below a CA; `None`: it is not compared.
-    pub(super) territory: Option<String>,
-    pub(super) issued_at: UnixMillis,
-    pub(super) next_update: UnixMillis,
+    pub(super) issue: Issue,
     pub(super) departures: Vec<String>,
 }
 
@@ -74,12 +69,15 @@ impl Scheme {
         let approach = text("StatusDeterminationApproach");
         Ok(Self {
             departures: list_type.departures(&territory, &approach, &rules),
-            operators: texts(scheme.get("SchemeOperatorName")),
-            issued_at: instant(scheme.get("ListIssueDateTime"), "ListIssueDateTime")?,
+            issue: Issue {
+                operators: texts(scheme.get("SchemeOperatorName")),
+                issued_at: instant(scheme.get("ListIssueDateTime"), "ListIssueDateTime")?,
+                sequence,
+                territory,
+                binds_country: true,
+                next_update,
+            },
             list_type,
-            sequence,
-            territory: Some(territory),
-            next_update,
         })
     }
 
@@ -93,79 +91,9 @@ impl Scheme {
             let (own, wanted) = (self.list_type.name(), wanted.name());
             return Err(unusable(format!("is of the type {own}, and {wanted} is asked for")));
         }
-        if by.vouched_by != VouchedBy::Ca {
-            return Ok(());
-        }
-        let territory = self.territory.as_deref().map(member_state);
-        let is_of =
-            |territory: &String| by.countries.iter().any(|own| member_state(own) == *territory);
-        if !territory.as_ref().is_none_or(is_of) {
-            return Err(not_authentic("has a signer of another country than its SchemeTerritory"));
-        }
-        if !by.organizations.iter().any(|own| self.operators.contains(own)) {
-            return Err(not_authentic("has a signer of another organization than its operator"));
-        }
-        Ok(())
-    }
-
-    /// Checks that the list is in force (ETSI TS 119 602 6.3.14, 6.3.15), and was not signed before
-    /// it was issued.
-    pub(super) fn check_dates(
-        &self,
-        signed_at: Option<UnixMillis>,
-        allow_stale: bool,
-        now: UnixMillis,
-    ) -> Result<(), TrustedListError> {
-        let Self { issued_at, next_update, .. } = *self;
-        if issued_at > now.plus(LIST_CLOCK_SKEW_MS) {
-            return Err(out_of_date("is dated in the future"));
-        }
-        if signed_at.is_some_and(|at| at.plus(LIST_CLOCK_SKEW_MS) < issued_at) {
-            return Err(not_authentic("says that it was signed before it was issued"));
-        }
-        if next_update <= now && !allow_stale {
-            return Err(out_of_date(format!("was due to be replaced on {next_update}")));
-        }
-        if next_update <= issued_at {
-            return Err(out_of_date("promises its next issue for a time before its own"));
-        }
-        let period = next_update.since(issued_at);
-        if period > MAX_LIST_PERIOD_MS {
-            let months = period.saturating_add(MONTH_MS / 2) / MONTH_MS;
-            return Err(out_of_date(format!(
-                "promises its next issue after {months} months; 6 are allowed"
-            )));
-        }
-        Ok(())
+        self.issue.check_publisher(by, rules)
     }
 }
-
-/// Checks that the list of that number, date and payload is not older than the newest known one
-/// (ETSI TS 119 602 6.3.2).
-pub(super) fn check_mark(
-    (own, issued_at): (u64, UnixMillis),
-    payload_sha256: &[u8; 32],
-    mark: &ListMark,
-) -> Result<(), TrustedListError> {
-    let (seen, seen_at) = (mark.sequence, mark.seen_at);
-    if own < seen {
-        return Err(rollback(format!(
-            "has number {own}, and {seen} was seen on {seen_at}: an older list"
-        )));
-    }
-    if own == seen && *payload_sha256 != mark.payload_sha256 {
-        return Err(rollback(format!("has number {own} again with other content")));
-    }
-    if issued_at < mark.issued_at {
-        return Err(rollback(format!(
-            "has number {own} and an earlier date than number {seen}, which was seen on \
-             {seen_at}: an older list"
-        )));
-    }
-    Ok(())
-}
-
-const MONTH_MS: u64 = 2_629_746_000;
 
 /// The texts of a multilingual member, the English ones first.
 pub(super) fn texts(member: Option<Value<'_, '_>>) -> Vec<String> {

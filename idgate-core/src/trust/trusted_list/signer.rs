@@ -34,6 +34,7 @@ pub struct ListSigner {
 }
 
 /// A signer with a verified signature. The payload must agree with it.
+#[derive(Debug)]
 pub(super) struct Authenticated {
     pub(super) signer: ListSigner,
     pub(super) vouched_by: VouchedBy,

@@ -238,18 +238,19 @@ impl NewTrustedList {
         rules.crls = &crls;
         let fixed = former.and_then(|former| ListType::from_name(&former.list_type));
         rules.list_type = fixed.or(self.list_type);
+        let stored = former.map(ListRow::recall).transpose()?;
+        // A list in another form is refused as such.
+        let has_form = former.is_some_and(|former| is_xml(&former.token) == is_xml(&self.token));
+        let fixed = stored.as_ref().filter(|_| has_form);
+        rules.territory = fixed.map(|stored| stored.territory.as_str());
         rules.organization = former.and_then(|former| former.organization.as_deref());
         rules.allow_stale = row.allow_stale;
-        let in_force = former.filter(|former| former.sha256 == row.sha256);
-        let in_force = in_force.map(|former| mark_of(former, now)).transpose()?;
+        // It shows that the stored list came again, whose signer was valid when it came.
+        let is_same = former.is_some_and(|former| former.sha256 == row.sha256);
+        let in_force = stored.as_ref().filter(|_| is_same).map(|stored| stored.mark(None, now));
         rules.mark = in_force.as_ref();
         import_trusted_list(&PROVIDER, &self.token, &rules, now).map_err(Refused::List)
     }
-}
-
-/// The mark of the stored list: it shows that another with it is the same, whose signer was valid when it came.
-fn mark_of(stored: &ListRow, now: UnixMillis) -> Result<ListMark, Refused> {
-    Ok(stored.recall()?.mark(None, now))
 }
 
 impl Prepared {

@@ -320,3 +320,43 @@ fn a_list_with_more_than_256_pointers_is_refused() {
     let refused = import_as(&of(257), None).unwrap_err().to_string();
     assert!(refused.contains("has more than 256 pointers to other lists"), "{refused}");
 }
+
+#[test]
+fn a_list_of_another_territory_than_the_one_asked_for_is_refused() {
+    let mut list = national();
+    list.territory = "EL".into();
+    let file = list.sign(&signer());
+    let anchors = ListAnchors::from_file(&PROVIDER, &signer().der).unwrap();
+    let of = |territory| {
+        let mut rules = ListRules::new(&anchors);
+        rules.territory = Some(territory);
+        import_trusted_list(&PROVIDER, file.as_bytes(), &rules, NOW)
+    };
+    for same in ["EL", "GR", "el"] {
+        assert_eq!(of(same).unwrap().territory, "EL");
+    }
+    for (wanted, why) in [
+        ("UT", "is of the territory EL, and UT is asked for"),
+        ("", "is of the territory EL, and none is asked for"),
+    ] {
+        let refused = of(wanted).unwrap_err();
+        assert!(refused.to_string().contains(why), "{refused}");
+        assert_eq!(refused.kind, TrustedListErrorKind::Unusable);
+    }
+}
+
+#[test]
+fn providers_that_share_an_identifier_and_not_a_name_stay_two() {
+    let (der, other) = (issuer().der, Identity::issuer_root(Curve::P256, NOW.0).der);
+    let one = provider("One", "VATUT-1", "UT", &[service(QEAA, GRANTED, &[&der])]);
+    let two = provider("Two", "VATUT-1", "UT", &[service(QEAA, GRANTED, &[&other])]);
+    let withdrawn = provider("Two", "VATUT-1", "UT", &[service(QEAA, "withdrawn", &[&der])]);
+    let list = national().with(one).with(two).with(withdrawn);
+    let read = import_as(&list, None).unwrap();
+    let names: Vec<&str> = read.providers.iter().map(|one| &*one.provider.name).collect();
+    assert_eq!(names, ["One", "Two"], "an entry that comes again is the same provider");
+    // A key that Two withdrew is still in force for One.
+    let granted = "is withdrawn, or has a status that is not known";
+    assert_eq!(skipped(&read), [None, None, Some(granted)]);
+    assert_eq!(read.providers[0].services[0].roots().len(), 1);
+}

@@ -3,6 +3,8 @@
 mod canonical;
 mod content;
 mod corpus;
+mod list_of_lists;
+mod order;
 mod refusals;
 mod rsa;
 mod shape;

@@ -1,5 +1,7 @@
 //! An unreachable database, as seen by tenants, wallets and readiness checks.
 
+use std::time::Duration;
+
 use super::cluster::SOCKET;
 use super::proxy::Proxy;
 use crate::http::{Http, Request, Response};
@@ -49,10 +51,12 @@ fn an_unreachable_database_is_503_within_2_seconds() {
     let request = request_for(&["given_name"]);
     let created = tenant.create(&request);
     far.expect_ready(200);
-    // Time stands still from here on, so no timeout is involved.
+    // The clocks stop, so no timeout is involved.
     let machine = far.gateway.installation.machine();
     machine.freeze();
     far.proxy.cut();
+    // A readiness check that succeeded counts for a second.
+    machine.jump(Duration::from_secs(1));
     far.expect_ready(503);
     expect_later(tenant.post_session(&request));
     expect_later(tenant.get(&created.id));

@@ -1,5 +1,6 @@
 //! Lists end to end: our own worked examples byte by byte, and lists made by the tests.
 
+mod joined;
 mod judgement;
 mod mapping;
 mod places;
