@@ -5,6 +5,8 @@ mod list_check;
 mod list_refresh;
 mod list_show;
 mod listed;
+mod lotl;
+mod lotl_show;
 mod material;
 mod on_unknown;
 mod preset;
@@ -43,19 +45,20 @@ pub enum TrustCommand {
         /// Its name
         issuer_id: String,
     },
-    /// Trust an issuer no longer, or one key, root, signer, list or CRL of it
+    /// Remove a trusted issuer, or one of its keys, roots, signers, lists or CRLs
     Remove {
         /// Its name
         issuer_id: String,
-        /// Only what has this hash, as `trust show` prints it; the rest of the entry stays
+        /// Remove only the material with this hash, which `trust show` prints; the rest of the
+        /// entry stays
         #[arg(long, value_name = "HEX", value_parser = remove::sha256)]
         sha256: Option<[u8; 32]>,
     },
     /// Fetch trusted lists now
     Refresh {
-        /// The entry whose list it is [default: all]
+        /// The entry whose lists are fetched [default: all]
         issuer_id: Option<String>,
-        /// Take a list although a newer one was seen
+        /// Accept a list even if a newer one was seen
         #[arg(long)]
         accept_rollback: bool,
     },
@@ -63,11 +66,11 @@ pub enum TrustCommand {
     Check,
 }
 
-/// Fetches a trusted list; the error says why not.
+/// Fetches a trusted list. The error says why it cannot be fetched.
 pub type Fetch<'f> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'f;
 
 impl TrustCommand {
-    /// Whether it may be the first on a data directory.
+    /// Whether the command may be the first one in a data directory.
     pub const fn creates(&self) -> bool {
         matches!(self, Self::Add(_))
     }
@@ -78,8 +81,9 @@ impl TrustCommand {
 pub struct AddTrust {
     /// The name that session requests use
     issuer_id: String,
-    /// eu-av: the European proof of age. It sets --doc-type and --namespace eu.europa.ec.av.1, --claims
-    /// age_over_18 and --revocation if_published in a new entry; an option that is given replaces the preset's
+    /// eu-av: the European proof of age. It sets --doc-type and --namespace eu.europa.ec.av.1,
+    /// --claims age_over_18 and --revocation if_published in a new entry; an option that is given
+    /// replaces the preset's
     #[arg(long, value_name = "NAME")]
     preset: Option<Preset>,
     /// Issuer keys as a JWK or a JWK Set (repeatable)
@@ -92,7 +96,7 @@ pub struct AddTrust {
     x509: X509Options,
     #[command(flatten)]
     listed: ListOptions,
-    /// What `iss` must be [default: ISSUER_ID when it is a URL or a DID]
+    /// Required value of `iss` [default: ISSUER_ID when it is a URL or a DID]
     #[arg(long)]
     iss: Option<String>,
     /// Accepted credential type (repeatable) [default: any]
@@ -104,31 +108,31 @@ pub struct AddTrust {
     /// mdoc namespace that requests may leave unnamed (repeatable)
     #[arg(long)]
     namespace: Option<Vec<String>>,
-    /// Claims that a request by ISSUER_ID alone asks for
+    /// Claims that are asked for if a request gives only ISSUER_ID
     #[arg(long, value_delimiter = ',')]
     claims: Option<Vec<String>>,
     /// Extended key usage of document signers (repeatable) [default: 1.0.18013.5.1.2]
     #[arg(long, value_name = "OID", value_parser = eku)]
     eku: Option<Vec<Oid>>,
-    /// Extended key usage of which the certificate of an SD-JWT VC issuer must have one; 2.5.29.37.0
-    /// takes those that have none or are for any purpose (repeatable) [default: any, but those that are
-    /// for other things alone, for example serverAuth]
+    /// Extended key usage of SD-JWT VC issuers: a certificate must have one of those given;
+    /// 2.5.29.37.0 accepts certificates for any purpose or without the extension (repeatable)
+    /// [default: any, except certificates that are only for other purposes, for example serverAuth]
     #[arg(long, value_name = "OID", value_parser = eku)]
     sd_jwt_eku: Option<Vec<Oid>>,
-    /// Country of the issuer, two letters: only its roots serve
+    /// Country of the issuer, two letters; only roots of this country are used
     #[arg(long, value_name = "XX", value_parser = country)]
     country: Option<String>,
     /// required, if_published or off [default: if_published]
     #[arg(long, value_name = "POLICY", value_parser = revocation)]
     revocation: Option<RevocationPolicy>,
-    /// A credential whose status list cannot be had: refuse it, accept it, or let the tenant's request choose
-    /// (tenant); not with --revocation required [default: refuse]
+    /// Treatment of a credential whose status list cannot be fetched: refuse it, accept it, or let
+    /// the tenant's request choose (tenant); not with --revocation required [default: refuse]
     #[arg(long, value_name = "CHOICE", value_parser = on_unknown::choice)]
     on_unknown_revocation: Option<OnUnknownRevocation>,
-    /// Days for which a status list token without `exp` counts after its `iat` [default: 7]
+    /// Days for which a status list token without `exp` is valid after its `iat` [default: 7]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
     status_max_age: Option<u32>,
-    /// Test-mode sessions take an mDL whose issuing_country is not its signer's; results say so
+    /// Test-mode sessions accept an mDL whose issuing_country is not its signer's; results say so
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     issuing_country_unbound: Option<bool>,
     /// The path of an SD-JWT VC claim in 1.0 and haip, for example 'city=["address","locality"]' or
@@ -212,7 +216,7 @@ fn add(
     };
     let issuer_id = &arguments.issuer_id;
     let before = store.trust_entry(issuer_id)?;
-    // The operator chose the values of an entry that is there.
+    // The operator chose the values of an existing entry, so a preset does not change them.
     if let (Some(preset), None) = (arguments.preset, &before) {
         preset.fill(&mut change);
     }
@@ -284,7 +288,7 @@ fn show(store: &OperatorStore, issuer_id: &str, now: UnixMillis) -> Result<Outpu
     Ok(Output::new(to_json(&record, now), to_text(&record, now)))
 }
 
-/// Problems and warnings of a trust store.
+/// Returns the problems and the warnings of a trust store.
 pub(super) fn judge(records: &[TrustRecord], now: UnixMillis) -> (Vec<String>, Vec<String>) {
     let problems = records.iter().flat_map(|record| check::problems(record, now)).collect();
     let warnings = records.iter().flat_map(|record| check::warnings(record, now));
@@ -293,7 +297,7 @@ pub(super) fn judge(records: &[TrustRecord], now: UnixMillis) -> (Vec<String>, V
     (problems, warnings.chain(check::duplicates(records)).chain(nothing).collect())
 }
 
-/// Problems make the check fail; warnings are for the operator to judge.
+/// Runs `trust check`. Problems make the check fail; the operator judges the warnings.
 fn check(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
     let records = store.trust_entries()?;
     let (problems, warnings) = judge(&records, now);
@@ -328,7 +332,7 @@ fn not_found(issuer_id: &str) -> Failure {
     ))
 }
 
-/// Another name could never be requested.
+/// Refuses a claim name that no request could contain.
 fn check_claim(option: &str, name: &str) -> Result<(), Failure> {
     if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
         return Ok(());
@@ -359,7 +363,7 @@ fn country(text: &str) -> Result<String, String> {
     if text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return Ok(text.to_ascii_uppercase());
     }
-    Err("must be two letters, as DE".into())
+    Err("must be two letters, for example DE".into())
 }
 
 fn revocation(text: &str) -> Result<RevocationPolicy, String> {
@@ -371,7 +375,7 @@ fn documents(text: &str) -> Result<DeviceResponseDocuments, String> {
 }
 
 fn eku(text: &str) -> Result<Oid, String> {
-    Oid::parse(text).ok_or_else(|| "must be an object identifier, as 1.0.18013.5.1.2".into())
+    Oid::parse(text).ok_or_else(|| "must be an object identifier like 1.0.18013.5.1.2".into())
 }
 
 #[cfg(test)]

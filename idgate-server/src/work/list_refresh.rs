@@ -1,6 +1,6 @@
-//! Keeps trusted lists fresh: fetches each source when it is due, one gateway of those that share a
-//! store at a time. Never within a verification, nor as a condition of starting; what is refused
-//! changes nothing, and the list in force counts until its own end.
+//! Keeps trusted lists up to date: fetches each source when it is due. Of the gateways that share a
+//! store, only one fetches at a time. Neither a verification nor a start waits for a fetch. A
+//! refused list changes nothing: the list in force stays in force until its next update is due.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,17 +16,18 @@ use tokio::time::timeout;
 use super::ticks;
 use crate::limits::LIST_FETCH_TIME;
 use idgate_base::clock::Clock;
-use idgate_store::{FetchedList, ListSource, Refreshed, Store, StoreError};
+use idgate_store::{FetchedList, FetchedListOfLists, ListSource, Refreshed, Store, StoreError};
 
-/// How late a list may be fetched.
+/// The interval at which the gateway looks for due lists: a fetch is at most this late.
 const TICK: Duration = Duration::from_secs(30);
-/// For so long no other gateway fetches: longer than a fetch takes, and shorter than the pause after it.
+/// The time for which no other gateway fetches. It is longer than a fetch, and shorter than the
+/// pause after one.
 const LEASE: Duration = Duration::from_secs(60);
 const MINUTE_MS: u64 = 60 * 1000;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
-/// In so much time before the next issue is due it is looked for every hour.
+/// In this time before the next issue is due, the gateway fetches the list every hour.
 const LAST_DAY_MS: u64 = 24 * HOUR_MS;
-/// After the first failure, and twice as long after each one that follows.
+/// The pause after the first failure. Each further failure doubles it.
 const FIRST_PAUSE_MS: u64 = 5 * MINUTE_MS;
 
 type Fetching = Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;
@@ -41,7 +42,7 @@ pub struct ListRefresh {
 }
 
 impl ListRefresh {
-    /// Fetches through `egress`, every so many hours.
+    /// Creates a refresh that fetches through `egress` every `hours` hours.
     pub fn new(store: Arc<Store>, clock: Arc<dyn Clock>, egress: Arc<Egress>, hours: u64) -> Self {
         let room = room();
         let fetch = move |url: String| -> Fetching {
@@ -51,7 +52,7 @@ impl ListRefresh {
         Self { store, clock, fetch: Arc::new(fetch), every_ms: hours.saturating_mul(HOUR_MS) }
     }
 
-    /// Runs until `stop` says so or its sender is gone.
+    /// Runs until `stop` is true or its sender is dropped.
     pub async fn run(self, stop: watch::Receiver<bool>) {
         let look = || async {
             if let Err(error) = self.look().await {
@@ -61,7 +62,7 @@ impl ListRefresh {
         ticks::repeat(TICK, stop, look).await;
     }
 
-    /// Fetches what is due, and says how many lists that were.
+    /// Fetches the due lists. Returns their number.
     ///
     /// # Errors
     /// The store failed.
@@ -85,20 +86,44 @@ impl ListRefresh {
         match (self.fetch)(url.clone()).await {
             Ok(token) => {
                 let fetched = FetchedList { url, token, accept_rollback: false };
-                let outcome = self.store.refresh_list(fetched, self.clock.now()).await?;
+                let outcome = match source.of_lists {
+                    true => self.refresh_list_of_lists(fetched).await?,
+                    false => self.store.refresh_list(fetched, self.clock.now()).await?,
+                };
                 telemetry.list_refreshed(outcome.name());
                 tell(&source.url, &outcome);
             }
             Err(why) => {
                 telemetry.list_refreshed("fetch_failed");
                 tracing::warn!(url, why, "a trusted list could not be fetched");
-                self.store.note_list_failure(url, why, self.clock.now()).await?;
+                let (store, now) = (&self.store, self.clock.now());
+                match source.of_lists {
+                    true => store.note_list_of_lists_failure(url, why, now).await?,
+                    false => store.note_list_failure(url, why, now).await?,
+                }
             }
         }
         Ok(())
     }
 
-    /// With jitter of a tenth, so that gateways do not come to a source together.
+    /// Fetches the lists that a new list of lists names in place of those in force, and stores them
+    /// with it.
+    async fn refresh_list_of_lists(&self, list: FetchedList) -> Result<Refreshed, StoreError> {
+        let mut named = Vec::new();
+        for url in self.store.moved_lists(list.clone(), self.clock.now()).await? {
+            // The lease is certain to last for one fetch only, so it is renewed before each
+            // one.
+            let token = match self.store.leads("trusted_lists", LEASE).await? {
+                true => (self.fetch)(url.clone()).await,
+                false => Err("another gateway refreshes the lists".into()),
+            };
+            named.push((url, token));
+        }
+        let fetched = FetchedListOfLists { list, named };
+        self.store.refresh_list_of_lists(fetched, self.clock.now()).await
+    }
+
+    /// Whether the list is due. A jitter of a tenth keeps gateways from fetching it simultaneously.
     fn is_due(&self, source: &ListSource, now: UnixMillis) -> bool {
         let failures = source.fetch.as_ref().map_or(0, |fetch| fetch.failures);
         let pause = match u32::try_from(failures).unwrap_or(u32::MAX) {
@@ -115,7 +140,7 @@ impl ListRefresh {
             .bytes()
             .fold(last.0, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
         let early = spread.checked_rem(pause / 10).unwrap_or(0);
-        // A clock that was set back must not keep a list from being renewed.
+        // The list must be renewed even after the clock was set back.
         last > now || last.plus(pause.saturating_sub(early)) <= now
     }
 }
@@ -123,7 +148,7 @@ impl ListRefresh {
 /// Fetches a list now, for a command.
 ///
 /// # Errors
-/// The text says why there is none.
+/// The list cannot be fetched; the text says why.
 pub fn fetch_once(egress: &Egress, url: &str) -> Result<Vec<u8>, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
@@ -139,7 +164,8 @@ pub fn fetch_once(egress: &Egress, url: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// For an operator who waits for it: what went wrong, what to do, and the code that the log has.
+/// Explains a failed fetch to an operator: the problem, the remedy, and the code that is in the
+/// log.
 fn explained(error: &EgressError) -> String {
     let what = match error {
         EgressError::InvalidUrl => "it is not an https URL; correct it",
@@ -154,7 +180,7 @@ fn explained(error: &EgressError) -> String {
             "its certificate is not trusted; name its CA with IDGATE_EXTRA_CA_FILE"
         }
         EgressError::Broken => "its answer is cut off, or is not HTTP; check the server there",
-        EgressError::TooLarge => "the list is larger than the bound for lists",
+        EgressError::TooLarge => "the list is larger than the limit for lists",
         _ => "the list cannot be fetched",
     };
     format!("{what} ({error})")
@@ -168,7 +194,7 @@ async fn fetch(egress: &Egress, url: &str, room: &Room) -> Result<Vec<u8>, Strin
     }
 }
 
-/// For one list at a time, and what its body takes while it grows.
+/// Returns room for one list at a time. A body needs up to twice its size while its buffer grows.
 fn room() -> Room {
     Room::of(MAX_XML_LIST_BYTES.saturating_mul(2))
 }

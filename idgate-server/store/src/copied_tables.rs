@@ -153,6 +153,12 @@ pub(crate) const TABLES: &[Table] = &[
          providers, profile, allow_stale, test_only, sequence, listed, next_update, \
          added_at",
     ),
+    table(
+        "lists_of_lists",
+        "issuer_id",
+        "issuer_id, url, country, organization, token, sha256, anchors, crls, test_only, \
+         sequence, listed, next_update, added_at, tried_at, failures, failure",
+    ),
     table("trusted_list_marks", "source", "source, sequence, issued_at, payload_sha256, seen_at"),
     table("trusted_list_fetches", "url", "url, tried_at, failures, failure"),
     replacing(table("trust_version", "id", "1 AS id, version")),

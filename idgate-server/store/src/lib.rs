@@ -82,8 +82,9 @@ pub use self::postgres::{PostgresOptions, migrate};
 pub use self::quotas::{OwnQuotas, Quotas};
 pub use self::sqlite::StoreOptions;
 pub use self::trust::{
-    ListRow, ListSettings, NewCrl, NewList, NewTrustedList, RemovedMaterial, TrustCertificate,
-    TrustChange, TrustCrl, TrustKey, TrustList, TrustRecord, TrustedListRecord,
+    ListOfListsRow, ListRow, ListSettings, NewCrl, NewList, NewListOfLists, NewTrustedList,
+    RemovedMaterial, TrustCertificate, TrustChange, TrustCrl, TrustKey, TrustList, TrustRecord,
+    TrustedListRecord,
 };
 pub use self::types::*;
 pub use crate::sqlite::backup::{Backup, back_up};

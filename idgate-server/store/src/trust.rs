@@ -1,6 +1,8 @@
 //! The trust store: entries, their material, and the version number that shows a change.
 
 pub(super) mod entries;
+mod list_of_lists;
+pub(crate) mod list_of_lists_rows;
 mod list_taking;
 mod listed;
 pub(crate) mod listed_rows;
@@ -16,6 +18,7 @@ use idgate_core::shell::{
 use idgate_core::trust::{DeviceResponseDocuments, OnUnknownRevocation, RevocationPolicy};
 use idgate_core::{ClaimPath, IssuerId, UnixMillis};
 
+pub use self::list_of_lists::{ListOfListsRow, NewListOfLists};
 pub use self::listed::{ListRow, ListSettings, NewTrustedList, TrustedListRecord};
 pub use self::removal::RemovedMaterial;
 pub(super) use self::removal::remove_material;
@@ -90,12 +93,14 @@ pub struct TrustRecord {
     pub lists: Vec<TrustList>,
     /// The European trusted list that it uses.
     pub trusted_list: Option<TrustedListRecord>,
+    /// The list of lists that names that list.
+    pub list_of_lists: Option<ListOfListsRow>,
     /// Whether queries name that list's URL.
     pub etsi_tl: bool,
 }
 
 impl TrustRecord {
-    /// The entry in the form that verification uses.
+    /// Returns the entry in the form that verification uses.
     pub fn entry(&self) -> TrustEntry {
         let mut entry = TrustEntry::new(IssuerId::new(&*self.issuer_id));
         if self.iss.is_some() {
@@ -135,7 +140,8 @@ impl TrustRecord {
                 // Any issuer in the list may issue, under any name.
                 entry.iss = None;
             }
-            listed.row.feed(&listed.list, &mut entry);
+            let named_until = self.list_of_lists.as_ref().map(|lists| lists.next_update);
+            listed.row.feed(&listed.list, named_until, &mut entry);
             entry.etsi_tl = listed.row.url.iter().filter(|_| self.etsi_tl).cloned().collect();
         }
         entry
@@ -153,7 +159,7 @@ impl TrustRecord {
             || (self.trusted_list.is_some() && !entry().sd_jwt_roots.is_empty())
     }
 
-    /// Whether it has trust material for SD-JWT VCs apart from the trusted list.
+    /// Whether it has trust material for SD-JWT VCs of its own, not from the trusted list.
     fn serves_sd_jwts_itself(&self) -> bool {
         let certificates = !(self.sd_jwt_roots.is_empty() && self.sd_jwt_signers.is_empty());
         certificates || !self.keys.is_empty()
@@ -217,6 +223,9 @@ pub struct TrustChange {
     /// Replaces the entry's previous trusted list. A list that is older than any seen before is
     /// rejected.
     pub trusted_list: Option<NewTrustedList>,
+    /// The list of lists that names that list. A new trusted list without a list of lists removes
+    /// the entry's former one.
+    pub list_of_lists: Option<NewListOfLists>,
     /// How the entry uses its trusted list.
     pub list_settings: ListSettings,
     /// Replaces whether queries name the trusted list's URL.
@@ -225,12 +234,12 @@ pub struct TrustChange {
     pub test_only: bool,
 }
 
-/// Object identifiers in their stored form.
+/// Returns object identifiers in their stored form.
 fn dotted(oids: &[Oid]) -> Vec<String> {
     oids.iter().map(Oid::to_string).collect()
 }
 
-/// A snapshot of these entries with its version number.
+/// Returns a snapshot of these entries with its version number.
 fn snapshot_of(version: u64, records: &[TrustRecord], pinned_live: bool) -> TrustSnapshot {
     let mut entries: Vec<TrustEntry> = records.iter().map(TrustRecord::entry).collect();
     if !pinned_live {

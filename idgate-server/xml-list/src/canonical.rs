@@ -1,5 +1,6 @@
-//! Canonical XML 1.0 and Exclusive XML Canonicalization 1.0, both without comments, of an element and all in it but
-//! one element, which is left out. The scan has refused processing instructions and entities before.
+//! Canonical XML 1.0 and Exclusive XML Canonicalization 1.0, both without comments. They apply to
+//! an element and its content, from which one element may be left out. The scan refused processing
+//! instructions and entities before.
 
 use idgate_core::shell::TrustedListError;
 use roxmltree::{Attribute, Node, NodeId};
@@ -8,17 +9,18 @@ use crate::error::unusable;
 use crate::limits::MAX_CANONICAL_BYTES;
 use crate::names::{self, ns};
 
-/// How the namespaces of an element are written.
+/// The method, which decides the namespaces in the output.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Method {
-    /// Those that its own name and its attributes need.
+    /// Writes the namespaces that an element's name and attributes use.
     Exclusive,
-    /// Every one that is in force.
+    /// Writes all namespaces in force.
     Inclusive,
 }
 
 impl Method {
-    /// From its identifier; `None`: it is not read, for example one that keeps comments.
+    /// Returns the method with this identifier. `None`: it is not supported, for example a method
+    /// that keeps comments.
     pub(crate) fn from_uri(uri: &str) -> Option<Self> {
         match uri {
             names::EXCLUSIVE => Some(Self::Exclusive),
@@ -27,7 +29,7 @@ impl Method {
         }
     }
 
-    /// The canonical form of `apex` and all in it, without `left_out`.
+    /// Returns the canonical form of `apex` and its content, without `left_out`.
     pub(crate) fn apply(
         self,
         apex: Node<'_, '_>,
@@ -45,7 +47,7 @@ impl Method {
     }
 }
 
-/// The attributes of the namespace `xml` that an apex takes from the elements around it (Canonical XML 1.0, 2.4).
+/// Returns the `xml:` attributes that an apex inherits from its ancestors (Canonical XML 1.0, 2.4).
 fn inherited_attributes<'a, 'i>(apex: Node<'a, 'i>) -> Vec<Attribute<'a, 'i>> {
     let mut found: Vec<Attribute<'a, 'i>> = Vec::new();
     for around in apex.ancestors().skip(1) {
@@ -64,7 +66,7 @@ struct Writer<'a, 'i> {
     method: Method,
     source: &'i str,
     left_out: Option<NodeId>,
-    /// The namespaces in force in the output, by prefix, the innermost last.
+    /// The namespaces in force in the output with their prefixes, the innermost last.
     rendered: Vec<(&'a str, &'a str)>,
     out: String,
 }
@@ -98,7 +100,7 @@ impl<'a, 'i: 'a> Writer<'a, 'i> {
         self.check_size()
     }
 
-    /// Looked at after each part, because a part may be almost as long as the list.
+    /// Checks the size. It runs after each part, because a part may be almost as long as the list.
     fn check_size(&self) -> Result<(), TrustedListError> {
         match self.out.len() > MAX_CANONICAL_BYTES {
             true => Err(unusable("has a canonical form of more than 32 MiB")),
@@ -106,7 +108,7 @@ impl<'a, 'i: 'a> Writer<'a, 'i> {
         }
     }
 
-    /// The name of an element with its prefix, from the source.
+    /// Returns the name of an element with its prefix, from the source.
     fn name(&self, element: Node<'a, 'i>) -> &'a str {
         let tag =
             self.source.get(element.range()).and_then(|text| text.get(1..)).unwrap_or_default();
@@ -135,7 +137,7 @@ impl<'a, 'i: 'a> Writer<'a, 'i> {
         Ok(())
     }
 
-    /// The namespaces of the prefixes that an element and its attributes have.
+    /// Returns the namespaces of the prefixes of an element and its attributes.
     fn used(&self, element: Node<'a, 'i>, name: &'a str) -> Vec<(&'a str, &'a str)> {
         let own = prefix_of(name).unwrap_or_default();
         let of_attributes = element.attributes().filter_map(|one| prefix_of(self.qname(one)));
@@ -147,7 +149,7 @@ impl<'a, 'i: 'a> Writer<'a, 'i> {
         prefixes.map(with_uri).collect()
     }
 
-    /// The namespace of a prefix in the output so far.
+    /// Returns the namespace of a prefix in the output so far.
     fn in_output(&self, prefix: &str) -> &'a str {
         let found = self.rendered.iter().rev().find(|(known, _)| *known == prefix);
         found.map_or("", |(_, uri)| uri)
@@ -179,7 +181,7 @@ fn prefix_of(name: &str) -> Option<&str> {
     name.split_once(':').map(|(prefix, _)| prefix)
 }
 
-/// Every namespace in force at an element, by prefix.
+/// Returns all namespaces in force at an element, by prefix.
 fn in_force<'a>(element: Node<'a, '_>) -> Vec<(&'a str, &'a str)> {
     let known = element.namespaces().map(|one| (one.name().unwrap_or_default(), one.uri()));
     known.filter(|(prefix, _)| *prefix != "xml").collect()
@@ -213,7 +215,7 @@ fn push_value(out: &mut String, value: &str) {
     out.push('"');
 }
 
-/// Writes a part of a text of which only the last character may need another form.
+/// Writes a part of a text. Only its last character may need escaping.
 fn push_escaped(out: &mut String, part: &str, escaped: impl Fn(char) -> Option<&'static str>) {
     match part.chars().next_back().and_then(|last| Some((last, escaped(last)?))) {
         Some((last, escaped)) => {

@@ -18,7 +18,7 @@ const NATIONAL_LIST: &str = "http://uri.etsi.org/TrstSvc/TrustedList/TSLType/EUg
 pub(crate) const LIST_OF_LISTS: &str =
     "http://uri.etsi.org/TrstSvc/TrustedList/TSLType/EUlistofthelists";
 
-/// Reads the text that was signed. `wanted` is the type that is looked for.
+/// Reads the signed text. `wanted`: the requested type.
 pub(crate) fn read(
     provider: &CryptoProvider,
     signed: &str,
@@ -39,14 +39,14 @@ pub(crate) fn read(
     })
 }
 
-/// `SchemeInformation` (5.3).
+/// Returns `SchemeInformation` (5.3).
 pub(crate) fn scheme_information<'a, 'i>(
     root: Node<'a, 'i>,
 ) -> Result<Node<'a, 'i>, TrustedListError> {
     own(root, "SchemeInformation").ok_or_else(|| unusable("lacks its SchemeInformation"))
 }
 
-/// Which issue of which list it is.
+/// Reads the attributes of the list and of this issue.
 pub(crate) fn read_scheme(scheme: Node<'_, '_>) -> Result<ReadScheme, TrustedListError> {
     if !matches!(number(scheme, "TSLVersionIdentifier"), Some(5 | 6)) {
         return Err(unusable("is not of version 5 or 6"));
@@ -65,7 +65,7 @@ pub(crate) fn read_scheme(scheme: Node<'_, '_>) -> Result<ReadScheme, TrustedLis
     })
 }
 
-/// `NextUpdate` (5.3.15), which is empty in a list that is closed.
+/// Reads `NextUpdate` (5.3.15), which is empty in a closed list.
 fn next_update(scheme: Node<'_, '_>) -> Result<UnixMillis, TrustedListError> {
     let next = own(scheme, "NextUpdate");
     let next = next.ok_or_else(|| unusable("has no NextUpdate that is a date and time"))?;
@@ -75,32 +75,34 @@ fn next_update(scheme: Node<'_, '_>) -> Result<UnixMillis, TrustedListError> {
     instant(Some(at)).ok_or_else(|| unusable("has no NextUpdate that is a date and time"))
 }
 
-/// The type of the list. A national list has services of several types, of which `wanted` chooses one.
+/// Returns the type of the list. A national list has services of several types, of which `wanted`
+/// chooses one.
 fn list_type(scheme: Node<'_, '_>, wanted: Option<ListType>) -> Result<ListType, TrustedListError> {
     match list_type_uri(scheme) {
         AGE_LIST => Ok(ListType::Av),
         NATIONAL_LIST if wanted == Some(ListType::Pid) => Ok(ListType::Pid),
         NATIONAL_LIST => Ok(ListType::Qeaa),
         LIST_OF_LISTS => Err(unusable(
-            "is the list of lists, which has no providers; name the list of one member state",
+            "is the list of lists, which has no providers; give it with --lotl, or name the list of one member state",
         )),
         _ => Err(unusable("is of a type that is not known here")),
     }
 }
 
-/// `TSLType` (5.3.3).
+/// Returns `TSLType` (5.3.3).
 pub(crate) fn list_type_uri<'a>(scheme: Node<'a, '_>) -> &'a str {
     own(scheme, "TSLType").and_then(tree::text).unwrap_or_default()
 }
 
 struct Reader {
     list_type: ListType,
-    /// How many services of other types there are.
+    /// The number of services of other types.
     others: usize,
 }
 
 impl Reader {
-    /// `TrustServiceProviderList`, which is absent where there are none: those with a service of the type.
+    /// Reads the providers that have a service of the type. `TrustServiceProviderList` is absent
+    /// from a list without providers.
     fn providers(&mut self, root: Node<'_, '_>, territory: Option<&str>) -> Vec<ReadProvider> {
         let list = own(root, "TrustServiceProviderList").into_iter();
         let all = list.flat_map(elements).filter(|one| is_own(one, "TrustServiceProvider"));
@@ -127,7 +129,7 @@ impl Reader {
         })
     }
 
-    /// `ServiceInformation` (5.5), which is the present; `ServiceHistory` is not read.
+    /// Reads `ServiceInformation` (5.5), the current state. `ServiceHistory` is not read.
     fn service(&mut self, service: Node<'_, '_>, critical: bool) -> Option<ReadService> {
         let information = own(service, "ServiceInformation");
         let part = |name| information.and_then(|information| own(information, name));
@@ -149,7 +151,7 @@ impl Reader {
     }
 }
 
-/// The type identifier of issuing services in such a list.
+/// Returns the type identifier of issuing services in such a list.
 const fn service_type(list_type: ListType) -> &'static str {
     match list_type {
         ListType::Av => "http://ec.europa.eu/tools/lotl/av/TrstSvc/Svctype/PAA",
@@ -158,15 +160,16 @@ const fn service_type(list_type: ListType) -> &'static str {
     }
 }
 
-/// The certificates of an identity; names and key identifiers are not keys. One that is not in base64 comes as an empty
-/// one, which `trust show` names as unusable.
+/// Returns the certificates of an identity. Names and key identifiers are ignored. A certificate
+/// that is not in Base64 becomes an empty one, which `trust show` lists as unusable.
 pub(crate) fn certificates(identity: Option<Node<'_, '_>>) -> Vec<Vec<u8>> {
     let ids = identity.into_iter().flat_map(elements).filter(|one| is_own(one, "DigitalId"));
     let listed = ids.flat_map(elements).filter(|one| is_own(one, "X509Certificate"));
     listed.map(|one| tree::base64(one).unwrap_or_default()).collect()
 }
 
-/// The certificates of pointers to a list of this type and territory, which is the list itself (5.3.13).
+/// Returns the hashes of the certificates in the list's pointers to itself (5.3.13). Such a pointer
+/// has the list's own type and territory.
 fn announced(
     provider: &CryptoProvider,
     scheme: Node<'_, '_>,
@@ -186,7 +189,7 @@ fn announced(
     Ok(ders.take(MAX_ANNOUNCED).map(|der| sha256(provider, &der)).collect())
 }
 
-/// The pointers to other lists (5.3.13).
+/// Returns the pointers to other lists (5.3.13).
 pub(crate) fn pointers<'a, 'i>(
     scheme: Node<'a, 'i>,
 ) -> Result<Vec<Node<'a, 'i>>, TrustedListError> {
@@ -198,12 +201,12 @@ pub(crate) fn pointers<'a, 'i>(
     }
 }
 
-/// `SchemeTerritory` (5.3.10).
+/// Returns `SchemeTerritory` (5.3.10).
 fn territory_text<'a>(scheme: Node<'a, '_>) -> &'a str {
     own(scheme, "SchemeTerritory").and_then(tree::text).unwrap_or_default()
 }
 
-/// The state that a national list is of; the age list is of none.
+/// Returns the state of a national list. The age list has none.
 fn territory<'a>(scheme: Node<'a, '_>) -> Option<&'a str> {
     let territory = territory_text(scheme);
     (is_country(territory) && territory != "EU").then_some(territory)
@@ -219,8 +222,8 @@ fn is_country(code: &str) -> bool {
     code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// The registration identifiers among the trade names (5.4.2, as ETSI EN 319 412-1 5.1.4 writes them, for example
-/// `VATLU-1`): the others are brands, which several providers may have.
+/// Returns the registration identifiers among the trade names (5.4.2, in the form of ETSI EN 319
+/// 412-1 5.1.4, for example `VATLU-1`). The others are brands, which several providers may share.
 fn registrations(trade_names: Option<Node<'_, '_>>) -> Vec<String> {
     let mut all = names(trade_names, "Name");
     all.retain(|name| is_registration(name));
@@ -233,7 +236,7 @@ fn is_registration(name: &str) -> bool {
     has_form && !number.is_empty()
 }
 
-/// The texts of a multilingual element, the English ones first.
+/// Returns the texts of a multilingual element, the English ones first.
 fn names(around: Option<Node<'_, '_>>, name: &str) -> Vec<String> {
     let all = around.into_iter().flat_map(elements).filter(|one| is_own(one, name));
     let mut texts: Vec<(bool, String)> = all
@@ -246,7 +249,7 @@ fn names(around: Option<Node<'_, '_>>, name: &str) -> Vec<String> {
     texts.into_iter().map(|(_, text)| text).collect()
 }
 
-/// Whether one of the extensions is critical: none is known here.
+/// Whether an extension is critical. No extension is known here.
 fn has_critical(extensions: Option<Node<'_, '_>>) -> bool {
     let critical = |one: Node<'_, '_>| {
         one.attribute("Critical").is_some_and(|value| !matches!(value.trim(), "false" | "0"))
@@ -268,7 +271,7 @@ fn sha256(provider: &CryptoProvider, bytes: &[u8]) -> [u8; 32] {
     hash.as_bytes().try_into().unwrap_or_default()
 }
 
-/// The first element of that name of a list in an element.
+/// Returns the first child element with this name in the namespace of lists.
 pub(crate) fn own<'a, 'i>(around: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
     child(around, ns::LIST, name)
 }

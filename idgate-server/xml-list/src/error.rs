@@ -1,4 +1,4 @@
-//! Why a list in XML is not taken.
+//! The reasons why a list in XML is refused.
 
 use std::borrow::Cow;
 

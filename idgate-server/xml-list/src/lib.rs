@@ -1,9 +1,10 @@
-//! Trusted lists in XML (ETSI TS 119 612): a strict subset of XML and of XML signatures, enough for the lists that the
-//! member states and the Commission publish.
+//! Trusted lists in XML (ETSI TS 119 612). The reader accepts a strict subset of XML and of XML
+//! signatures, which is enough for the lists of the member states and the Commission.
 //!
-//! The reader uses only the bytes that were digested. It brings the list without its signature into its canonical form,
-//! holds that form to the digest in the signature, and reads the list from that form alone. So a wrong canonicalisation
-//! can refuse a good list, and cannot let other content pass.
+//! The reader uses only the bytes that were digested. It canonicalizes the list without its
+//! signature, compares the digest of that form with the one in the signature, and reads the list
+//! only from that form. So a wrong canonicalization can refuse a good list, but never accepts
+//! content that was not signed.
 //!
 //! ```
 //! use idgate_xml_list::is_xml;
@@ -34,13 +35,14 @@ use idgate_core::{CryptoProvider, UnixMillis};
 pub use self::list_of_lists::{import_list_of_lists, recall_list_of_lists};
 use self::signature::Signed;
 
-/// Whether a list is in XML: a compact JWS begins otherwise.
+/// Whether a list is in XML. A compact JWS begins with another character.
 pub fn is_xml(file: &[u8]) -> bool {
     without_bom(file).first() == Some(&b'<')
 }
 
-/// Takes a list in XML or JSON by the rules of every list. [`ListRules::list_type`] chooses among the types that a
-/// national list in XML has services of; without it those are the qualified providers of attestations.
+/// Accepts a list in XML or JSON by the rules of every list. A national list in XML has services of
+/// several types, of which [`ListRules::list_type`] chooses one. Without it, the services of
+/// qualified providers of attestations are read.
 ///
 /// # Errors
 /// The first of the rules that it breaks.
@@ -59,8 +61,8 @@ pub fn import_trusted_list(
     authentic.list(provider, read, rules, now)
 }
 
-/// Reads a list in XML or JSON again that was taken as one of `list_type` and kept where only the operator writes:
-/// neither its signature nor its dates nor its number are looked at.
+/// Reads a list in XML or JSON again that was accepted before as one of `list_type`, and stored
+/// where only the operator can write: its signature, dates and number are not checked.
 ///
 /// # Errors
 /// It was never a list.
@@ -77,7 +79,8 @@ pub fn recall(
     list.recall(provider, content::read(provider, &content, list_type)?, now)
 }
 
-/// The text of a list whose digests fit, and the signature over them, which the caller checks before it reads the text.
+/// Returns the text of a list after its digests were checked, and the signature over them. The
+/// caller verifies the signature before it reads the text.
 fn signed(
     provider: &CryptoProvider,
     file: &[u8],

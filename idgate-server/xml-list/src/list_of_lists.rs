@@ -1,4 +1,5 @@
-//! The list of lists (ETSI TS 119 612, `EUlistofthelists`) names the URL and the signers of each national list.
+//! The list of lists (ETSI TS 119 612, `EUlistofthelists`) names the URL and the signers of each
+//! national list.
 
 use idgate_core::shell::{
     ListAnchors, ListOfLists, ListPointer, ListRules, ReadPointers, TrustedListError,
@@ -56,7 +57,7 @@ fn signed_xml(
     }
 }
 
-/// Reads the text that was signed.
+/// Reads the signed text.
 fn read(signed: &str) -> Result<ReadPointers, TrustedListError> {
     let document = tree::parsed(signed)?;
     let scheme = scheme_information(document.root_element())?;
@@ -69,7 +70,7 @@ fn read(signed: &str) -> Result<ReadPointers, TrustedListError> {
     Ok(ReadPointers { scheme: read_scheme(scheme)?, pointers })
 }
 
-/// `OtherTSLPointer` (5.3.13).
+/// Reads an `OtherTSLPointer` (5.3.13).
 fn pointer(pointer: Node<'_, '_>) -> ListPointer {
     let identities = own(pointer, "ServiceDigitalIdentities").into_iter().flat_map(elements);
     let location = own(pointer, "TSLLocation").and_then(tree::text).unwrap_or_default();
@@ -82,7 +83,7 @@ fn pointer(pointer: Node<'_, '_>) -> ListPointer {
     }
 }
 
-/// The value of the one `OtherInformation` with that name. A repeated value is ignored.
+/// Returns the value of the only `OtherInformation` with this name. Repeated values are ignored.
 fn information(pointer: Node<'_, '_>, namespace: &str, name: &str) -> String {
     let all = own(pointer, "AdditionalInformation").into_iter().flat_map(elements);
     let all = all.filter(|one| is_own(one, "OtherInformation")).flat_map(elements);

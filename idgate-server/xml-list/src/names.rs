@@ -1,4 +1,4 @@
-//! Names that lists and their signatures are written with.
+//! Names in lists and in their signatures.
 
 /// Namespaces.
 pub(crate) mod ns {
@@ -12,7 +12,7 @@ pub(crate) mod ns {
     pub(crate) const XADES: &str = "http://uri.etsi.org/01903/v1.3.2#";
     /// XML Signature XPath Filter 2.0.
     pub(crate) const FILTER: &str = "http://www.w3.org/2002/06/xmldsig-filter2";
-    /// Bound to the prefix `xml`.
+    /// The namespace of the prefix `xml`.
     pub(crate) const XML: &str = "http://www.w3.org/XML/1998/namespace";
 }
 
@@ -20,9 +20,9 @@ pub(crate) mod ns {
 pub(crate) const EXCLUSIVE: &str = "http://www.w3.org/2001/10/xml-exc-c14n#";
 /// Canonical XML 1.0, without comments.
 pub(crate) const INCLUSIVE: &str = "http://www.w3.org/TR/2001/REC-xml-c14n-20010315";
-/// The transform that takes the signature out.
+/// The transform that removes the signature.
 pub(crate) const ENVELOPED: &str = "http://www.w3.org/2000/09/xmldsig#enveloped-signature";
-/// The type of the reference to the properties that are signed.
+/// The type of the reference to the signed properties.
 pub(crate) const SIGNED_PROPERTIES: &str = "http://uri.etsi.org/01903#SignedProperties";
-/// Before the last part of the status of a service.
+/// The prefix of the status of a service.
 pub(crate) const STATUS: &str = "http://uri.etsi.org/TrstSvc/TrustedList/Svcstatus/";

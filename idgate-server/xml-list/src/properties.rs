@@ -1,5 +1,5 @@
-//! The properties of XAdES that are signed (ETSI EN 319 132-1): when the signature was made, and which certificate is
-//! its signer's.
+//! The signed properties of XAdES (ETSI EN 319 132-1): the time of the signature, and the signer's
+//! certificate.
 
 use idgate_core::crypto::HashAlg;
 use idgate_core::shell::TrustedListError;
@@ -20,7 +20,7 @@ pub(crate) struct Properties {
 }
 
 impl Properties {
-    /// From the root of their canonical form.
+    /// Reads the properties from the root of their canonical form.
     pub(crate) fn read(properties: Node<'_, '_>) -> Result<Self, TrustedListError> {
         let of_signature = child(properties, ns::XADES, "SignedSignatureProperties");
         let Some(own) = of_signature else { return Ok(Self::default()) };
@@ -34,7 +34,8 @@ impl Properties {
         Ok(Self { signed_at: signed_at.transpose()?, certificate })
     }
 
-    /// Whether `der` may be the signer's certificate: it is the one that was signed, if one was.
+    /// Whether `der` may be the signer's certificate: if the properties name one, it must be this
+    /// one.
     pub(crate) fn fits(&self, provider: &CryptoProvider, der: &[u8]) -> bool {
         let is_it = |(hash, digest): &(HashAlg, Vec<u8>)| {
             provider.hash(*hash, der).as_bytes() == digest.as_slice()
@@ -43,7 +44,7 @@ impl Properties {
     }
 }
 
-/// The digest of the first certificate, which is the signer's.
+/// Returns the digest of the first certificate, which is the signer's.
 fn certificate_digest(named: Node<'_, '_>) -> Result<(HashAlg, Vec<u8>), TrustedListError> {
     let digest =
         child(named, ns::XADES, "Cert").and_then(|one| child(one, ns::XADES, "CertDigest"));
@@ -53,12 +54,13 @@ fn certificate_digest(named: Node<'_, '_>) -> Result<(HashAlg, Vec<u8>), Trusted
     });
     read.ok_or_else(|| {
         not_authentic(
-            "names its signer's certificate by another digest than SHA-256, SHA-384 and SHA-512",
+            "names its signer's certificate by a digest other than SHA-256, SHA-384 and SHA-512",
         )
     })
 }
 
-/// The properties in a `ds:Signature` that have this identifier, which no other element has.
+/// Returns the properties in a `ds:Signature` that have this identifier. No other element may have
+/// it.
 pub(crate) fn find<'a, 'i>(
     document: &'a Document<'i>,
     signature: Node<'a, 'i>,

@@ -1,5 +1,5 @@
-//! The text of a list before anything reads it as a tree: its size, its encoding, and how much there is in it. A name
-//! or a namespace is resolved only in a text that passes.
+//! Checks the text of a list before it is parsed: its size, its encoding, and the number of its
+//! parts. Names and namespaces are resolved only in a text that passes.
 
 use idgate_core::limits::MAX_XML_LIST_BYTES;
 use idgate_core::shell::TrustedListError;
@@ -9,8 +9,8 @@ use crate::limits::{
     MAX_ATTRIBUTES, MAX_DEPTH, MAX_NAME_BYTES, MAX_NAMESPACE_BYTES, MAX_NAMESPACES, MAX_NODES,
 };
 
-/// The text of a list, if it is XML of the kind that is read: UTF-8, without DTD and without processing instructions,
-/// and bounded.
+/// Returns the text of a list if it is acceptable XML: UTF-8, without DTD and processing
+/// instructions, and within the limits.
 pub(crate) fn checked(file: &[u8]) -> Result<&str, TrustedListError> {
     if file.len() > MAX_XML_LIST_BYTES {
         return Err(unusable("is larger than 16 MiB"));
@@ -24,10 +24,10 @@ pub(crate) fn checked(file: &[u8]) -> Result<&str, TrustedListError> {
     Ok(text)
 }
 
-/// The text after the XML declaration, which may be absent.
+/// Returns the text after the XML declaration, which may be absent.
 fn after_declaration(text: &str) -> Result<&str, TrustedListError> {
     let declaration = text.strip_prefix("<?xml");
-    // The name of a processing instruction may begin like that.
+    // The name of a processing instruction may also begin with `xml`.
     let is_whole_name = |rest: &&str| rest.starts_with([' ', '\t', '\r', '\n']);
     let Some(declaration) = declaration.filter(is_whole_name) else { return Ok(text) };
     let (own, rest) = declaration.split_once("?>").ok_or_else(unfinished)?;
@@ -38,7 +38,7 @@ fn after_declaration(text: &str) -> Result<&str, TrustedListError> {
         value.get(1..)?.split_once(quote).map(|(value, _)| value)
     };
     if value("version") != Some("1.0") {
-        return Err(unusable("is XML of another version than 1.0"));
+        return Err(unusable("is XML of a version other than 1.0"));
     }
     let is_utf_8 = value("encoding").is_some_and(|name| name.eq_ignore_ascii_case("UTF-8"));
     if own.contains("encoding") && !is_utf_8 {
@@ -47,19 +47,19 @@ fn after_declaration(text: &str) -> Result<&str, TrustedListError> {
     Ok(rest)
 }
 
-/// How much there is so far.
+/// The counts so far.
 #[derive(Default)]
 struct Shape {
     nodes: u32,
-    /// Of each element that is open, how many declarations of namespaces it has.
+    /// The number of declarations of namespaces of each open element.
     open: Vec<usize>,
     namespaces: usize,
 }
 
 impl Shape {
-    /// Looks at the markup after a `<`, and gives the text after its end.
+    /// Checks the markup after a `<`. Returns the text after its end.
     fn markup<'t>(&mut self, markup: &'t str) -> Result<&'t str, TrustedListError> {
-        // The text before it, and itself.
+        // The markup, and the text before it.
         self.count(2)?;
         let after = |text: &'t str, end: &str| text.split_once(end).map(|(_, rest)| rest);
         let rest = if let Some(comment) = markup.strip_prefix("!--") {
@@ -120,7 +120,7 @@ impl Shape {
     }
 }
 
-/// Where the `>` of a tag is, which may also be in values of attributes.
+/// Returns the position of the `>` that ends a tag. Values of attributes may contain `>` too.
 fn end_of_tag(markup: &str) -> Option<usize> {
     let mut quote = None;
     for (at, byte) in markup.bytes().enumerate() {
@@ -134,8 +134,8 @@ fn end_of_tag(markup: &str) -> Option<usize> {
     None
 }
 
-/// How many attributes a tag has. Names and namespaces are bounded in length, because whatever resolves them compares
-/// them again for each element and attribute.
+/// Returns the number of attributes of a tag. Checks the lengths of names and namespaces, because
+/// the parser compares them again for each element and attribute.
 fn bounded_attributes(tag: &str) -> Result<u32, TrustedListError> {
     let (mut rest, mut attributes) = (tag, 0_u32);
     loop {

@@ -1,4 +1,5 @@
-//! The one signature of a list: where it is, and that its digests are those of the list and of its properties.
+//! The only signature of a list: its position, and the check of its digests against the list and
+//! the signed properties.
 
 use idgate_core::CryptoProvider;
 use idgate_core::crypto::HashAlg;
@@ -12,7 +13,7 @@ use crate::properties::{self, Properties};
 use crate::signed_info::{Reference, SignedInfo, method_of};
 use crate::tree::{self, elements};
 
-/// A list as it was digested, and the signature over the digest.
+/// A list in its digested form, and the signature over the digest.
 pub(crate) struct Signed {
     /// The canonical form of the list without its signature.
     pub(crate) content: String,
@@ -21,7 +22,8 @@ pub(crate) struct Signed {
 }
 
 impl Signed {
-    /// From a text that was looked through. `anchors` name the signer where the list does not.
+    /// Reads a text that was scanned before. The signer may be among `anchors` if the list has no
+    /// certificates.
     pub(crate) fn read(
         provider: &CryptoProvider,
         text: &str,
@@ -30,7 +32,7 @@ impl Signed {
         let document = tree::parsed(text)?;
         let root = document.root_element();
         if !root.has_tag_name((ns::LIST, "TrustServiceStatusList")) {
-            return Err(unusable("is XML, and not a TrustServiceStatusList (ETSI TS 119 612)"));
+            return Err(unusable("is XML but not a TrustServiceStatusList (ETSI TS 119 612)"));
         }
         let signature = the_signature(&document)?;
         let parts = Parts::of(signature)?;
@@ -40,7 +42,7 @@ impl Signed {
         let signed_info = SignedInfo::read(signed_info.root_element())?;
         if signed_info.method != method {
             return Err(not_authentic(
-                "has a SignedInfo that reads otherwise in its canonical form",
+                "has a SignedInfo whose canonical form names another canonicalization method",
             ));
         }
         let content = signed_info.list.method.apply(root, Some(signature.id()))?;
@@ -67,8 +69,9 @@ impl Signed {
     }
 }
 
-/// The signature, if there is exactly one in the whole document, in the root. A second one, wherever it is, would be
-/// taken out with the first by XPath Filter 2.0, and all in it would be unsigned.
+/// Returns the signature if the document has exactly one and it is directly in the root. XPath
+/// Filter
+/// 2.0 would remove a second one together with the first, and its content would be unsigned.
 fn the_signature<'a, 'i>(document: &'a Document<'i>) -> Result<Node<'a, 'i>, TrustedListError> {
     let is_signature = |one: &Node<'_, '_>| one.has_tag_name((ns::DS, "Signature"));
     let all: Vec<Node<'a, 'i>> = document.descendants().filter(is_signature).take(2).collect();
@@ -80,7 +83,7 @@ fn the_signature<'a, 'i>(document: &'a Document<'i>) -> Result<Node<'a, 'i>, Tru
     }
 }
 
-/// The parts of a signature, each once, in their order.
+/// The parts of a signature. Each must occur once, in this order.
 struct Parts<'a, 'i> {
     signed_info: Node<'a, 'i>,
     value: Node<'a, 'i>,
@@ -119,7 +122,8 @@ fn hold(
     }
 }
 
-/// The certificates of the signer: those in the list, or the one among the anchors that was signed, or the only one.
+/// Returns the certificates of the signer: those in the list, or else the only anchor that fits the
+/// signed properties.
 fn chain(
     provider: &CryptoProvider,
     key_info: Option<Node<'_, '_>>,
@@ -143,7 +147,7 @@ fn chain(
     }
 }
 
-/// The certificates of a `ds:KeyInfo`, in its order.
+/// Returns the certificates of a `ds:KeyInfo`, in its order.
 fn certificates(key_info: Node<'_, '_>) -> Result<Vec<Vec<u8>>, TrustedListError> {
     let data = elements(key_info).filter(|one| one.has_tag_name((ns::DS, "X509Data")));
     let listed =

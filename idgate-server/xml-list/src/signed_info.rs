@@ -1,5 +1,5 @@
-//! `ds:SignedInfo`: what a signature is over, and how it was made. It is read from its own canonical form, which is
-//! what was signed.
+//! `ds:SignedInfo`: the references and the algorithm of a signature. It is read from its own
+//! canonical form, which is the signed input.
 
 use idgate_core::crypto::HashAlg;
 use idgate_core::shell::{SignatureKind, TrustedListError};
@@ -10,14 +10,14 @@ use crate::error::not_authentic;
 use crate::names::{self, ns};
 use crate::tree::{self, child, elements};
 
-/// The digests that are signed, and how.
+/// The signed digests, and the algorithms.
 pub(crate) struct SignedInfo {
-    /// The canonicalisation that it says it was signed in.
+    /// The canonicalization method that it names for itself.
     pub(crate) method: Method,
     pub(crate) kind: SignatureKind,
-    /// Of the list without its signature.
+    /// The reference to the list without its signature.
     pub(crate) list: Reference,
-    /// Of the properties, with their identifier.
+    /// The reference to the properties, with their identifier.
     pub(crate) properties: Option<(String, Reference)>,
 }
 
@@ -28,14 +28,14 @@ pub(crate) struct Reference {
     pub(crate) digest: Vec<u8>,
 }
 
-/// The canonicalisation that a `ds:SignedInfo` names.
+/// Returns the canonicalization method that a `ds:SignedInfo` names.
 pub(crate) fn method_of(signed_info: Node<'_, '_>) -> Result<Method, TrustedListError> {
     let named = child(signed_info, ns::DS, "CanonicalizationMethod");
     canonicalisation(named.ok_or_else(|| shape("a CanonicalizationMethod"))?)
 }
 
 impl SignedInfo {
-    /// From the root of its canonical form.
+    /// Reads it from the root of its canonical form.
     pub(crate) fn read(signed_info: Node<'_, '_>) -> Result<Self, TrustedListError> {
         let mut parts = elements(signed_info);
         let mut next = |name: &str| parts.next().filter(|one| one.has_tag_name((ns::DS, name)));
@@ -60,7 +60,7 @@ impl SignedInfo {
     }
 }
 
-/// The reference to the properties, with their identifier.
+/// Reads the reference to the properties. Returns it with their identifier.
 fn properties_reference(reference: Node<'_, '_>) -> Result<(String, Reference), TrustedListError> {
     let uri = reference.attribute("URI").and_then(|uri| uri.strip_prefix('#'));
     let is_it = reference.has_tag_name((ns::DS, "Reference"))
@@ -74,25 +74,24 @@ fn properties_reference(reference: Node<'_, '_>) -> Result<(String, Reference), 
         [] => Method::Inclusive,
         [one] => canonicalisation(*one)?,
         _ => {
-            return Err(not_authentic(
-                "has properties that are signed by way of several transforms",
-            ));
+            return Err(not_authentic("has properties that are signed with several transforms"));
         }
     };
     Ok((id.to_owned(), Reference::with(reference, method)?))
 }
 
 impl Reference {
-    /// Of the list: the signature is taken out, and the rest is brought into its canonical form.
+    /// Reads the reference to the list. Its transforms remove the signature and canonicalize the
+    /// rest.
     fn of_list(reference: Node<'_, '_>) -> Result<Self, TrustedListError> {
         let transforms: Vec<Node<'_, '_>> = transforms(reference)?;
         let [without_signature, canonical] = transforms.as_slice() else {
             return Err(not_authentic(
-                "is not signed by way of two transforms: without its signature, then canonical",
+                "is not signed with two transforms: removal of the signature, then canonicalization",
             ));
         };
         if !takes_signature_out(*without_signature) {
-            return Err(not_authentic("is signed by way of a transform that is not read"));
+            return Err(not_authentic("is signed with a transform that is not supported"));
         }
         Self::with(reference, canonicalisation(*canonical)?)
     }
@@ -102,25 +101,25 @@ impl Reference {
         let named = child(reference, ns::DS, "DigestMethod");
         let hash = named.and_then(|named| hash_alg(named.attribute("Algorithm")?));
         let hash = hash.ok_or_else(|| {
-            not_authentic("is digested by another hash than SHA-256, SHA-384 and SHA-512")
+            not_authentic("is digested with a hash other than SHA-256, SHA-384 and SHA-512")
         })?;
         let digest = digest.ok_or_else(|| not_authentic("has a digest that is not in base64"))?;
         Ok(Self { method, hash, digest })
     }
 }
 
-/// The transforms of a reference.
+/// Returns the transforms of a reference.
 fn transforms<'a, 'i>(reference: Node<'a, 'i>) -> Result<Vec<Node<'a, 'i>>, TrustedListError> {
     let Some(all) = child(reference, ns::DS, "Transforms") else { return Ok(Vec::new()) };
     let all: Vec<Node<'a, 'i>> = elements(all).collect();
     match all.iter().all(|one| one.has_tag_name((ns::DS, "Transform"))) {
         true => Ok(all),
-        false => Err(not_authentic("is signed by way of a transform that is not read")),
+        false => Err(not_authentic("is signed with a transform that is not supported")),
     }
 }
 
-/// Whether a transform takes out exactly the signature: as enveloped, or by XPath Filter 2.0, which subtracts every
-/// signature there is; there is one.
+/// Whether a transform removes exactly the signature: the enveloped-signature transform, or an
+/// XPath Filter 2.0 that subtracts all signatures, of which there is only one.
 fn takes_signature_out(transform: Node<'_, '_>) -> bool {
     let mut inside = elements(transform);
     match (transform.attribute("Algorithm"), inside.next(), inside.next()) {
@@ -140,13 +139,13 @@ fn selects_signatures(at: Node<'_, '_>, xpath: &str) -> bool {
     prefix.is_some_and(|prefix| at.lookup_namespace_uri(Some(prefix)) == Some(ns::DS))
 }
 
-/// The method of a canonicalisation, which may have no parameters.
+/// Returns the method of a canonicalization, which must not have parameters.
 fn canonicalisation(named: Node<'_, '_>) -> Result<Method, TrustedListError> {
     let method = named.attribute("Algorithm").and_then(Method::from_uri);
     let is_plain = elements(named).next().is_none();
     method.filter(|_| is_plain).ok_or_else(|| {
         not_authentic(
-            "is signed in another canonical form than Canonical XML 1.0 and Exclusive XML Canonicalization 1.0, \
+            "is signed in a canonical form other than Canonical XML 1.0 and Exclusive XML Canonicalization 1.0, \
              both without comments",
         )
     })
@@ -171,11 +170,11 @@ fn signature_kind(named: Node<'_, '_>) -> Result<SignatureKind, TrustedListError
         },
     };
     kind.ok_or_else(|| {
-        not_authentic("is signed by another algorithm than RSA and ECDSA with SHA-2")
+        not_authentic("is signed with an algorithm other than RSA and ECDSA with SHA-2")
     })
 }
 
-/// A hash by its identifier.
+/// Returns the hash with this identifier.
 pub(crate) fn hash_alg(uri: &str) -> Option<HashAlg> {
     match uri {
         "http://www.w3.org/2001/04/xmlenc#sha256" => Some(HashAlg::Sha256),

@@ -1,8 +1,9 @@
-//! European trusted lists through the real binary: imported from files and from a server over TLS, and
-//! what becomes of credentials when the list changes.
+//! European trusted lists through the real binary: imports from files and from a server over TLS,
+//! and the effect of a changed list on credentials.
 
 mod attacks;
 mod fixed;
+mod lotl;
 mod nodes;
 mod xml;
 
@@ -29,7 +30,7 @@ use crate::tenant::{Created, Gateway, Tenant, now_ms};
 
 const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
 
-/// Who signs the lists of this run: the same certificate each time.
+/// The signer of all lists in this run. Its certificate is always the same.
 fn the_signer() -> Identity {
     static MADE_AT: OnceLock<u64> = OnceLock::new();
     list_signer(*MADE_AT.get_or_init(now_ms))
@@ -71,7 +72,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// In production: the entry follows a list of that certificate of an authority.
+    /// A gateway in production whose entry follows a list with this certificate of an authority.
     fn listing(certificate: fn(&Authority) -> &Identity) -> Self {
         Self::listing_for(production(), certificate, &[])
     }
@@ -97,7 +98,7 @@ impl Desk {
         Self { gateway, tenant, authority }
     }
 
-    /// What a session has to say that was answered with a licence of the authority.
+    /// The state of a session after an answer with a licence of the authority.
     fn session(&mut self) -> Value {
         let created = self.tenant.create(&mdl_request());
         self.answered(&created)
@@ -116,7 +117,7 @@ impl Desk {
         self.answer(&created)
     }
 
-    /// What comes of an answer.
+    /// The reason or else the status of a session after an answer.
     fn answer(&mut self, created: &Created) -> String {
         let session = self.answered(created);
         let outcome = session["reason"].as_str().or(session["status"].as_str());
@@ -125,7 +126,7 @@ impl Desk {
 }
 
 #[test]
-fn a_live_session_in_production_trusts_the_roots_of_a_list_and_says_whose_they_are() {
+fn a_live_session_in_production_trusts_listed_roots_and_names_their_provider() {
     let mut desk = Desk::listing(|authority| &authority.root);
     let session = desk.session();
     assert_eq!(session["status"], VERIFIED, "{session}");
@@ -136,7 +137,7 @@ fn a_live_session_in_production_trusts_the_roots_of_a_list_and_says_whose_they_a
         json!({ "name": "Utopia roads", "identifier": "NTRUT-1", "country": "UT",
             "list_type": "mdl", "list_sequence": 7 })
     );
-    // The next issue names nobody: no restart is needed.
+    // The next issue names no provider. It is in force without a restart.
     let file = desk.gateway.installation.file("list.jwt", token(&mdl_list(8, &[])));
     assert_eq!(import(&desk.gateway.installation, file.to_str().unwrap(), &[]).code, 0);
     let refused = desk.tenant.post_session(&mdl_request());
@@ -146,7 +147,7 @@ fn a_live_session_in_production_trusts_the_roots_of_a_list_and_says_whose_they_a
 }
 
 #[test]
-fn an_entry_that_follows_a_list_takes_no_type_that_it_does_not_name_from_its_own_key() {
+fn an_entry_with_a_list_and_a_key_accepts_only_types_that_it_names() {
     let installation = production();
     let key = SigningKey::from_seed(Curve::P256, "own key").public_jwk().to_string();
     let key = installation.file("own.jwk", key);
@@ -157,7 +158,7 @@ fn an_entry_that_follows_a_list_takes_no_type_that_it_does_not_name_from_its_own
     let refused = desk.tenant.post_session(&sd_jwt).expect_error(400, "unknown_issuer");
     assert!(refused.message().contains("--vct"), "{}", refused.message());
     assert_eq!(desk.outcome(), VERIFIED);
-    // Without a format it is for what the entry does name.
+    // A request without a format is for the type that the entry names.
     let created = desk.tenant.create(&json!({ "issuer_id": ISSUER_ID }));
     assert!(created.uri.contains("mso_mdoc"), "{}", created.uri);
     let named = ["trust", "add", ISSUER_ID, "--vct", "urn:own:1"];
@@ -166,7 +167,7 @@ fn an_entry_that_follows_a_list_takes_no_type_that_it_does_not_name_from_its_own
 }
 
 #[test]
-fn an_entry_that_follows_a_list_takes_no_mdoc_that_it_does_not_name_from_its_own_root() {
+fn an_entry_with_a_list_and_a_root_accepts_only_mdoc_types_that_it_names() {
     let installation = production();
     let client = installation.create_client("shop", false);
     let authority = Authority::new(now_ms());
@@ -190,7 +191,7 @@ fn an_entry_that_follows_a_list_takes_no_mdoc_that_it_does_not_name_from_its_own
 }
 
 #[test]
-fn a_signer_that_a_list_names_itself_serves_live_sessions_in_production() {
+fn a_listed_signer_serves_live_sessions_in_production() {
     let mut desk = Desk::listing(|authority| &authority.signer);
     let signer = desk.authority.signer.der.clone();
     let session = desk.session();
@@ -203,11 +204,11 @@ fn a_signer_that_a_list_names_itself_serves_live_sessions_in_production() {
 }
 
 #[test]
-fn a_list_that_is_overdue_is_named_where_a_session_would_need_it() {
+fn an_overdue_list_is_refused_without_allow_stale() {
     let installation = production();
     let client = installation.create_client("shop", false);
     let authority = Authority::new(now_ms());
-    // Imported by an operator who lets it go on, and then does not any more.
+    // The import refuses an overdue list, and accepts it with --allow-stale.
     let stale = mdl_list(7, &[&authority.root.der])
         .scheme("NextUpdate", json!(idgate_testkit::mdoc::rfc3339(now_ms() - 1000)));
     let file = installation.file("list.jwt", token(&stale));
@@ -232,7 +233,7 @@ struct Served {
     answer: Mutex<Vec<u8>>,
     /// Called before each byte of an answer, if it is sent byte by byte.
     before_each: Mutex<Option<Box<dyn FnMut() + Send>>>,
-    /// How often it was asked.
+    /// The number of requests.
     asked: AtomicUsize,
 }
 
@@ -263,7 +264,7 @@ impl Lists {
         Self { url, ca, served }
     }
 
-    /// Answers byte by byte from now on; before each one, `before_each` is called.
+    /// Answers byte by byte from now on, and calls `before_each` before each byte.
     fn drip(&self, before_each: impl FnMut() + Send + 'static) {
         *self.served.before_each.lock().unwrap() = Some(Box::new(before_each));
     }
@@ -297,7 +298,7 @@ impl Served {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let answer = self.answer.lock().unwrap().clone();
         let stream = stream.get_mut();
-        // The client may be gone.
+        // The client may have disconnected.
         let _ = match &mut *self.before_each.lock().unwrap() {
             None => stream.write_all(&answer),
             Some(before) => answer.iter().try_for_each(|byte| {
@@ -332,7 +333,7 @@ fn base64_of(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_list_is_fetched_over_tls_and_what_comes_instead_changes_nothing() {
+fn a_list_is_fetched_over_tls_and_a_bad_answer_changes_nothing() {
     let lists = Lists::start();
     let installation = lists.installation();
     let client = installation.create_client("shop", false);
@@ -372,7 +373,7 @@ fn a_list_is_fetched_over_tls_and_what_comes_instead_changes_nothing() {
     let cut = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{good}", good.len() + 1);
     *lists.served.answer.lock().unwrap() = cut.into_bytes();
     assert_eq!(refresh().json()["lists"][0]["outcome"], "fetch_failed");
-    assert_eq!(desk.outcome(), VERIFIED, "the list in force is the one of before");
+    assert_eq!(desk.outcome(), VERIFIED, "the former list is still in force");
     let installation = &desk.gateway.installation;
     lists.give("200 OK\r\nContent-Encoding: gzip", &gzip(good.as_bytes()));
     let refreshed = installation.run(&["trust", "refresh", "--json"]);

@@ -92,6 +92,7 @@ fn is_new(directory: &Path, when: &str) -> bool {
         is("SELECT max(number) >= 24 FROM schema_migrations"),
         has("reports", "sealed"),
         has("trusted_lists", "issuer_id"),
+        has("lists_of_lists", "issuer_id"),
         has("pages", "sealed"),
         has("certificate_keys", "sealed"),
         has("certificates", "chain"),

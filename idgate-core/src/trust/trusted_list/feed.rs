@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use super::TrustedList;
 use super::entities::{ListedProvider, ListedService};
 use crate::ids::{AGE_DOC_TYPE, DocType};
+use crate::time::UnixMillis;
 use crate::trust::anchors::TrustAnchor;
 use crate::trust::entry::TrustEntry;
 use crate::trust::listing::{
@@ -34,6 +35,9 @@ pub struct ListTerms {
     pub profile: Option<ListProfile>,
     /// Whether the list stays in force after the next one is due.
     pub allow_stale: bool,
+    /// When the list of lists that names its signers is due: the list is in force no longer than
+    /// that.
+    pub named_until: Option<UnixMillis>,
     /// Whether the imported certificates are for test-mode sessions only.
     pub test_only: bool,
 }
@@ -54,7 +58,9 @@ impl TrustEntry {
             name: terms.source.clone().unwrap_or_else(|| list.operator.clone()),
             list_type: list.list_type,
             sequence: list.sequence,
-            until: (!terms.allow_stale).then_some(list.next_update),
+            until: (!terms.allow_stale).then(|| {
+                terms.named_until.map_or(list.next_update, |named| named.min(list.next_update))
+            }),
             profile: terms.profile.unwrap_or(ListProfile::of(list.list_type)),
         });
         let mut feed = Feed::new(self, list.list_type, facts, terms.test_only);

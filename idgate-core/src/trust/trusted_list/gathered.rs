@@ -16,8 +16,8 @@ pub(super) type Keys = BTreeSet<Vec<u8>>;
 /// Two entries with the same one are of one provider: identifier and name, or name and country.
 type Identity = (Option<String>, String, Option<String>);
 
-/// Providers by identity. An identifier alone is not enough: members of a group share one, and a provider could name
-/// that of another.
+/// Providers by identity. An identifier alone is not enough: members of a group share one, and a
+/// provider could name that of another.
 #[derive(Default)]
 pub(super) struct Gathered {
     providers: Vec<(TrustServiceProvider, Vec<ListedService>, Keys)>,

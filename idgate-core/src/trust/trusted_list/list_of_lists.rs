@@ -1,4 +1,5 @@
-//! The list of lists (ETSI TS 119 612, `EUlistofthelists`) names the URL and the signers of each national list.
+//! The list of lists (ETSI TS 119 612, `EUlistofthelists`) names the URL and the signers of each
+//! national list.
 
 use alloc::format;
 use alloc::string::String;

@@ -38,7 +38,7 @@ pub struct ReadScheme {
 pub struct ReadList {
     /// Its kind.
     pub list_type: ListType,
-    /// Which issue it is.
+    /// The attributes of this issue.
     pub scheme: ReadScheme,
     /// Its providers, with only the services of its type.
     pub providers: Vec<ReadProvider>,
@@ -56,7 +56,7 @@ pub struct ReadProvider {
     pub names: Vec<String>,
     /// Its registration identifiers.
     pub identifiers: Vec<String>,
-    /// The state, with a code as in lists or in certificates.
+    /// The code of its state, in the form of lists or of certificates.
     pub country: Option<String>,
     /// The services that issue credentials.
     pub services: Vec<ReadService>,
@@ -77,7 +77,8 @@ pub struct ReadService {
 }
 
 impl ReadScheme {
-    /// For the rules of every list. The country of a signer below a CA is not compared.
+    /// Returns the issue for the rules of every list. The country of a signer below a CA is not
+    /// compared.
     pub(super) fn issue(&self) -> Result<Issue, TrustedListError> {
         if !(1..=MAX_LIST_SEQUENCE).contains(&self.sequence) {
             return Err(unusable("has a number that is not from 1 to 2^53 - 1"));
@@ -128,7 +129,7 @@ impl ReadList {
 }
 
 impl Entities<'_> {
-    /// All providers, with those that occur twice merged.
+    /// Returns all providers. Entries of the same provider are merged.
     fn take(
         &mut self,
         read: Vec<ReadProvider>,

@@ -117,8 +117,8 @@ impl SignedList {
         Ok(AuthenticList { by, content_sha256: self.content_sha256 })
     }
 
-    /// Reads a list again that was accepted before and stored where only the operator can write: its
-    /// signature, dates and number are not checked.
+    /// Reads a list again that was accepted before and stored where only the operator can write:
+    /// its signature, dates and number are not checked.
     ///
     /// # Errors
     /// It was never a list.

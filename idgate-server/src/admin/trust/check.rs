@@ -1,5 +1,4 @@
-//! What `trust check` looks for. Problems make the check fail; warnings are for the operator to
-//! judge.
+//! The checks of `trust check`. Problems make the check fail; the operator judges the warnings.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +14,12 @@ use crate::digest::hex;
 use idgate_store::{TrustCertificate, TrustKey, TrustList, TrustRecord};
 
 const DAY_MS: u64 = 86_400_000;
-/// A certificate that ends within this time is named.
+/// A certificate that ends within this time gets a warning.
 const SOON_MS: u64 = 30 * DAY_MS;
 /// ICAO publishes several Master Lists a year.
 const OLD_LIST_MS: u64 = 180 * DAY_MS;
 
-/// What makes an entry refuse what it should accept.
+/// Returns the reasons why an entry refuses credentials that it should accept.
 pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     let issuer_id = &record.issuer_id;
     let mut found = Vec::new();
@@ -63,21 +62,22 @@ pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     found
 }
 
-/// The issuers' certificates of SD-JWT VCs that are known, pinned or from a trusted list, and refused for
-/// what they are for.
+/// Returns a problem for each certificate of an SD-JWT VC issuer, pinned or from a trusted list,
+/// that is refused because of its extended key usages.
 pub(super) fn refused_sd_jwt_signers(record: &TrustRecord) -> Vec<String> {
     let entry = record.entry();
     let told = entry.refused_sd_jwt_signers().map(|(signer, broken)| {
         let (issuer_id, subject) = (&record.issuer_id, signer.subject());
         format!(
-            "{issuer_id}: SD-JWT signer {subject} {broken}, so all that it signs is refused; ask the \
+            "{issuer_id}: SD-JWT signer {subject} {broken}, so its credentials are refused; ask the \
              issuer for another certificate, or name one of its extended key usages with --sd-jwt-eku"
         )
     });
     told.collect()
 }
 
-/// Certificates of a sandbox's samples that are not for test sessions only. Live sessions refuse what they sign.
+/// Returns a problem for each certificate of a sandbox's samples that is not only for test
+/// sessions. Live sessions refuse credentials below it.
 fn live_samples(record: &TrustRecord) -> Vec<String> {
     let entry = record.entry();
     let roots = entry.roots.iter().chain(&entry.sd_jwt_roots).chain(&entry.status_roots);
@@ -87,20 +87,20 @@ fn live_samples(record: &TrustRecord) -> Vec<String> {
     let subjects = roots.map(TrustAnchor::subject).chain(signers.map(|signer| signer.subject()));
     let told = subjects.map(|subject| {
         format!(
-            "{}: {subject} is of a sandbox's samples, so live sessions refuse it; remove it",
+            "{}: {subject} is from a sandbox's samples, so live sessions refuse it; remove it",
             record.issuer_id
         )
     });
     told.collect()
 }
 
-/// Notes for the operator about an entry that is as it should be.
+/// Returns notes for the operator about an entry without problems.
 pub(super) fn notes(record: &TrustRecord) -> Vec<String> {
     let told = which_list_decides(record).into_iter().chain(on_unknown::note(record));
     told.chain(unreadable_names(record)).collect()
 }
 
-/// Extensions that are skipped (decisions 41).
+/// Returns a note for each certificate whose issuerAltName is skipped (decisions 41).
 fn unreadable_names(record: &TrustRecord) -> Vec<String> {
     let entry = record.entry();
     let roots = entry.roots.iter().chain(&entry.sd_jwt_roots).chain(&entry.status_roots);
@@ -122,14 +122,14 @@ fn which_list_decides(record: &TrustRecord) -> Option<String> {
     let serves_mdocs = record.serves_mdocs() || !record.entry().roots.is_empty();
     (serves_mdocs && record.revocation != RevocationPolicy::Off).then(|| {
         format!(
-            "{}: if an mdoc names a status list and an identifier list, only the status list is asked; if it \
+            "{}: if an mdoc names a status list and an identifier list, only the status list is used; if it \
              cannot be fetched, the answer is revocation_unknown",
             record.issuer_id
         )
     })
 }
 
-/// What an operator may not have meant, or has to mend soon.
+/// Returns warnings about settings that may be mistakes, and material that soon ends.
 pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     let issuer_id = &record.issuer_id;
     let mut found: Vec<String> = without_vct(record).into_iter().collect();
@@ -152,7 +152,7 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
         let ending = ends.iter().filter(|end| soon(**end)).count();
         if expired > 0 || ending > 0 {
             found.push(format!(
-                "{issuer_id}: of the {}'s roots {expired} are expired and not trusted, {ending} \
+                "{issuer_id}: of the {}'s roots, {expired} are expired and not trusted, and {ending} \
                  end within 30 days",
                 list.kind
             ));
@@ -161,7 +161,7 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     found
 }
 
-/// An entry that accepts more than an operator may have meant.
+/// Warns about an entry for SD-JWT VCs that names no credential type.
 pub(super) fn without_vct(record: &TrustRecord) -> Option<String> {
     (record.vct.is_empty() && record.serves_sd_jwts()).then(|| {
         let what = match record.trusted_list.is_some() {
@@ -174,13 +174,13 @@ pub(super) fn without_vct(record: &TrustRecord) -> Option<String> {
     })
 }
 
-/// The other attributes by which an entry accepts more than an operator may have meant.
+/// Warns about other attributes with which an entry may accept more than the operator intended.
 fn what_it_allows(record: &TrustRecord) -> Vec<String> {
     let issuer_id = &record.issuer_id;
     let any_type = |root: &TrustCertificate<TrustAnchor>| root.certificate.doc_types.is_empty();
     let serves_mdocs = record.roots.iter().any(any_type) || !record.pinned_signers.is_empty();
     let allowed = [
-        // Whoever a list names may issue, by whatever name.
+        // A listed provider may use any `iss`.
         (record.serves_sd_jwts() && record.entry().iss.is_none() && record.trusted_list.is_none())
             .then_some(
             "iss: not compared, because the name is neither a URL nor a DID; give --iss, or any \
@@ -191,7 +191,7 @@ fn what_it_allows(record: &TrustRecord) -> Vec<String> {
         (record.revocation == RevocationPolicy::Off)
             .then_some("--revocation off, so revoked credentials are accepted"),
         record.issuing_country_unbound.then_some(
-            "--issuing-country-unbound, so test-mode sessions take an mDL of another country than \
+            "--issuing-country-unbound, so test-mode sessions accept an mDL of another country than \
              its signer's",
         ),
     ];
@@ -199,7 +199,8 @@ fn what_it_allows(record: &TrustRecord) -> Vec<String> {
     allowed.flatten().map(|what| format!("{issuer_id}: {what}")).collect()
 }
 
-/// A wallet that heeds `aki` does not find what no value stands for.
+/// Warns about `--aki` if its values do not cover all issuers. A wallet that uses `aki` does not
+/// offer credentials of the others.
 fn what_aki_leaves_out(record: &TrustRecord) -> [Option<&'static str>; 2] {
     if !record.aki {
         return [None, None];
@@ -213,14 +214,14 @@ fn what_aki_leaves_out(record: &TrustRecord) -> [Option<&'static str>; 2] {
     [
         unnamed.then_some(
             "--aki, with keys, pinned signers or roots without a key identifier: wallets may not find \
-             what they sign",
+             their credentials",
         ),
         (many(&record.roots) || many(&record.sd_jwt_roots))
             .then_some("--aki, with more than 10 roots: queries name none of them"),
     ]
 }
 
-/// RFC 5280 5.2.3 demands the number; many small CAs leave it out.
+/// Warns about CRLs without CRLNumber. RFC 5280 5.2.3 requires it, but many small CAs leave it out.
 pub(super) fn unnumbered_crls(record: &TrustRecord) -> Vec<String> {
     let unnumbered = record
         .crls
@@ -233,7 +234,7 @@ pub(super) fn unnumbered_crls(record: &TrustRecord) -> Vec<String> {
     told.collect()
 }
 
-/// Material that stands for more than one issuer.
+/// Warns about material that several entries share.
 pub(super) fn duplicates(records: &[TrustRecord]) -> Vec<String> {
     let material: Vec<_> = records.iter().map(|record| (record, fingerprints(record))).collect();
     let mut found = Vec::new();
@@ -262,7 +263,7 @@ fn fingerprints(record: &TrustRecord) -> BTreeSet<(&'static str, String)> {
     keys.chain(roots).chain(signers).collect()
 }
 
-/// The certificates that the operator named one by one: what, subject, end.
+/// Returns the certificates that the operator named one by one: kind, subject, end of validity.
 fn named_certificates(
     record: &TrustRecord,
 ) -> impl Iterator<Item = (&'static str, &str, UnixMillis)> {
@@ -286,7 +287,7 @@ fn list_age(list: &TrustList, now: UnixMillis) -> Option<String> {
             Some(format!("was due to be replaced on {next}; import a newer one"))
         }
         (None, Some(issued)) if now.since(issued) > OLD_LIST_MS => {
-            Some(format!("is of {issued}; look for a newer one"))
+            Some(format!("was issued on {issued}; look for a newer one"))
         }
         _ => None,
     }

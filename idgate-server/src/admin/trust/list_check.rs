@@ -1,16 +1,17 @@
-//! What an operator has to know of a trusted list: what is wrong with it, and what soon will be.
+//! The checks of `trust check` for a trusted list: its problems, and warnings about coming ones.
 
 use idgate_core::UnixMillis;
 use idgate_core::shell::{ListOutcome, ListProfile, TrustEntry};
 
 use super::list_show::profile_of;
+use super::lotl_show;
 use super::show::is_expired;
 use idgate_store::{TrustRecord, TrustedListRecord};
 
-/// A list whose next issue is due within this time is named.
+/// A list, or a certificate for its signer, that ends within this time gets a warning.
 const SOON_MS: u64 = 14 * 86_400_000;
 
-/// What is wrong with the list of an entry.
+/// Returns the problems of an entry's list.
 pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     let Some(listed) = &record.trusted_list else { return Vec::new() };
     let (issuer_id, list) = (&record.issuer_id, &listed.list);
@@ -22,7 +23,9 @@ pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
             list.next_update
         ));
     }
-    if let Ok(Some(anchors)) = listed.row.anchors() {
+    found.extend(lotl_show::problems(record, listed.row.allow_stale, now));
+    // A list of lists also names former signers, so an expired one among them is not a problem.
+    if let (Ok(Some(anchors)), None) = (listed.row.anchors(), &record.list_of_lists) {
         let ended = anchors.ends().filter(|(_, end)| is_expired(*end, now));
         found.extend(ended.map(|(subject, end)| {
             format!("{issuer_id}: {subject}, the anchor of its trusted list, expired on {end}")
@@ -32,17 +35,20 @@ pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     found
 }
 
-/// Of the CRLs for its signer: with one that is overdue every new issue is refused.
+/// Returns the problems of the CRLs for the list's signer. While one of them is overdue, every new
+/// issue is refused.
 fn crl_problems(issuer_id: &str, listed: &TrustedListRecord, now: UnixMillis) -> Vec<String> {
     let crls = match listed.row.verified_crls() {
         Ok(crls) => crls,
-        Err(why) => return vec![format!("{issuer_id}: for the signer of its trusted list: {why}")],
+        Err(why) => {
+            return vec![format!("{issuer_id}: a CRL for the signer of its trusted list: {why}")];
+        }
     };
     let overdue = crls.iter().filter(|crl| is_expired(crl.next_update(), now));
     let told = overdue.map(|crl| {
         format!(
             "{issuer_id}: a CRL for the signer of its trusted list was due to be replaced on {}, and no \
-             new issue is taken; add a newer one with `idgate trust add {issuer_id} --trusted-list \
+             new issue is accepted; add a newer one with `idgate trust add {issuer_id} --trusted-list \
              FILE|URL --list-signer-ca FILE --crl FILE`",
             crl.next_update()
         )
@@ -59,7 +65,7 @@ fn is_shared(entry: &TrustEntry) -> bool {
     roots.chain(signers).any(|providers| providers > 1)
 }
 
-/// What an operator has to look at soon.
+/// Returns the warnings about an entry's list and its list of lists.
 pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     let Some(listed) = &record.trusted_list else { return Vec::new() };
     let TrustedListRecord { row, list, fetch } = listed;
@@ -73,7 +79,7 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
         found.push("has --allow-stale, so its issuers stay trusted after it expires".into());
     }
     if row.anchors.is_empty() {
-        found.push("has a signer below no anchor; it counts for test mode only".into());
+        found.push("has a signer without a trust anchor; it is for test mode only".into());
     }
     if let Some(fetch) = fetch.as_ref().filter(|fetch| fetch.failures > 0) {
         let why = fetch.failure.as_deref().unwrap_or_default();
@@ -82,7 +88,7 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     if list.signer.not_after.since(now) < SOON_MS {
         found.push(format!("has a signer whose certificate ends on {}", list.signer.not_after));
     }
-    if let Ok(Some(anchors)) = row.anchors() {
+    if let (Ok(Some(anchors)), None) = (row.anchors(), &record.list_of_lists) {
         let soon = anchors.ends().filter(|(_, end)| end.since(now) < SOON_MS);
         found.extend(
             soon.map(|(subject, end)| format!("has an anchor, {subject}, that expires on {end}")),
@@ -108,5 +114,8 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     if is_shared(&record.entry()) {
         found.push("gives one certificate to several providers".into());
     }
-    found.iter().map(|what| format!("{issuer_id}: the trusted list {what}")).collect()
+    let mut all: Vec<String> =
+        found.iter().map(|what| format!("{issuer_id}: the trusted list {what}")).collect();
+    all.extend(lotl_show::warnings(record, now));
+    all
 }

@@ -6,9 +6,10 @@ use serde_json::json;
 use super::Fetch;
 use crate::admin::output::{Output, Rows};
 use crate::failure::Failure;
-use idgate_store::{FetchedList, OperatorStore, Refreshed};
+use idgate_store::{FetchedList, FetchedListOfLists, OperatorStore, Refreshed, TrustRecord};
 
-/// Fetches the lists of all entries, or of one, now.
+/// Fetches the lists of all entries, or of one, now. The lists of lists are first, because they may
+/// name other URLs.
 pub(super) fn run(
     store: &mut OperatorStore,
     issuer_id: Option<&str>,
@@ -16,48 +17,114 @@ pub(super) fn run(
     fetch: &Fetch<'_>,
     now: UnixMillis,
 ) -> Result<Output, Failure> {
-    let records = match issuer_id {
-        Some(issuer_id) => {
-            vec![store.trust_entry(issuer_id)?.ok_or_else(|| super::not_found(issuer_id))?]
-        }
-        None => store.trust_entries()?,
-    };
-    let lists = records.iter().filter_map(|record| record.trusted_list.as_ref());
-    let mut urls: Vec<String> = lists.filter_map(|list| list.row.url.clone()).collect();
-    urls.sort_unstable();
-    urls.dedup();
-    if urls.is_empty() {
+    let mut refresh =
+        Refresh { store, accept_rollback, fetch, now, rows: Rows::default(), code: 0 };
+    let of_lists = refresh.urls(issuer_id, |record| {
+        record.list_of_lists.as_ref().and_then(|lists| lists.url.clone())
+    })?;
+    for url in &of_lists {
+        refresh.list_of_lists(url)?;
+    }
+    let urls = refresh.urls(issuer_id, |record| {
+        record.trusted_list.as_ref().and_then(|list| list.row.url.clone())
+    })?;
+    if urls.is_empty() && of_lists.is_empty() {
         return Err(Failure::NotFound(
-            "there is no trusted list that is fetched from a URL; a file is taken again with `idgate \
-             trust add ISSUER_ID --trusted-list FILE`"
+            "no trusted list comes from a URL; to import a file again, use `idgate trust add \
+             ISSUER_ID --trusted-list FILE`"
                 .into(),
         ));
     }
-    let (mut rows, mut code) = (Rows::default(), 0);
     for url in &urls {
-        let outcome = match fetch(url) {
-            Ok(token) => store
-                .refresh_list(&FetchedList { url: url.clone(), token, accept_rollback }, now)?,
+        refresh.list(url)?;
+    }
+    let code = refresh.code;
+    Ok(Output { code, ..refresh.rows.into_output("lists") })
+}
+
+struct Refresh<'r> {
+    store: &'r mut OperatorStore,
+    accept_rollback: bool,
+    fetch: &'r Fetch<'r>,
+    now: UnixMillis,
+    rows: Rows,
+    code: u8,
+}
+
+impl Refresh<'_> {
+    /// Returns the URLs that all entries, or the one called `issuer_id`, follow, each once.
+    fn urls(
+        &self,
+        issuer_id: Option<&str>,
+        of: impl Fn(&TrustRecord) -> Option<String>,
+    ) -> Result<Vec<String>, Failure> {
+        let records = match issuer_id {
+            Some(issuer_id) => {
+                let record = self.store.trust_entry(issuer_id)?;
+                vec![record.ok_or_else(|| super::not_found(issuer_id))?]
+            }
+            None => self.store.trust_entries()?,
+        };
+        let mut urls: Vec<String> = records.iter().filter_map(of).collect();
+        urls.sort_unstable();
+        urls.dedup();
+        Ok(urls)
+    }
+
+    fn list_of_lists(&mut self, url: &str) -> Result<(), Failure> {
+        let list = match (self.fetch)(url) {
+            Ok(token) => self.fetched(url, token),
             Err(why) => {
-                store.note_list_failure(url, &why, now)?;
-                let row = json!({ "url": url, "outcome": "fetch_failed", "why": why });
-                rows.add(format!("{url}: {why}"), row);
-                code = code.max(1);
-                continue;
+                self.store.note_list_of_lists_failure(url, &why, self.now)?;
+                self.failed(url, &why);
+                return Ok(());
             }
         };
-        let (name, told, failed) = match &outcome {
+        let moved = self.store.moved_lists(&list, self.now)?;
+        let named = moved.into_iter().map(|url| (url.clone(), (self.fetch)(&url))).collect();
+        let fetched = FetchedListOfLists { list, named };
+        let outcome = self.store.refresh_list_of_lists(&fetched, self.now)?;
+        self.tell(url, &outcome, "lists");
+        Ok(())
+    }
+
+    fn list(&mut self, url: &str) -> Result<(), Failure> {
+        match (self.fetch)(url) {
+            Ok(token) => {
+                let outcome = self.store.refresh_list(&self.fetched(url, token), self.now)?;
+                self.tell(url, &outcome, "providers");
+            }
+            Err(why) => {
+                self.store.note_list_failure(url, &why, self.now)?;
+                self.failed(url, &why);
+            }
+        }
+        Ok(())
+    }
+
+    fn fetched(&self, url: &str, token: Vec<u8>) -> FetchedList {
+        FetchedList { url: url.to_owned(), token, accept_rollback: self.accept_rollback }
+    }
+
+    fn failed(&mut self, url: &str, why: &str) {
+        let row = json!({ "url": url, "outcome": "fetch_failed", "why": why });
+        self.rows.add(format!("{url}: {why}"), row);
+        self.code = self.code.max(1);
+    }
+
+    /// Reports an outcome. `entries`: the word for the entries of such a list.
+    fn tell(&mut self, url: &str, outcome: &Refreshed, entries: &str) {
+        let (name, told, failed) = match outcome {
             Refreshed::New { from, to, providers } => {
-                ("new", format!("number {to} after {from}, {providers} providers"), 0)
+                ("new", format!("number {to} after {from}, {providers} {entries}"), 0)
             }
             Refreshed::Same => ("same", "is the one in force".into(), 0),
             Refreshed::Refused(why) => ("refused", why.clone(), 3),
             Refreshed::Rollback(why) => ("rollback", why.clone(), 3),
-            Refreshed::Unwanted => ("same", "no entry takes it any more".into(), 0),
+            Refreshed::Unwanted => ("same", "no entry follows it any more".into(), 0),
         };
-        code = code.max(failed);
+        self.code = self.code.max(failed);
         let row = json!({ "url": url, "outcome": name, "why": told });
-        rows.add(format!("{url}: {told}"), row);
+        self.rows.add(format!("{url}: {told}"), row);
     }
-    Ok(Output { code, ..rows.into_output("lists") })
 }

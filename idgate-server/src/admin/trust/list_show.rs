@@ -1,4 +1,4 @@
-//! What a trusted list says, for people and for programs.
+//! The content of a trusted list, as text and as JSON.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,11 @@ use idgate_core::UnixMillis;
 use idgate_core::shell::{ListProfile, ListedProvider, ListedService};
 use serde_json::{Value, json};
 
+use super::lotl_show;
 use crate::digest::{hex, sha256};
 use idgate_store::{TrustRecord, TrustedListRecord};
 
-/// The list of an entry for programs.
+/// Returns the list of an entry as JSON.
 pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
     let Some(listed) = &record.trusted_list else { return Value::Null };
     let TrustedListRecord { row, list, fetch } = listed;
@@ -43,6 +44,7 @@ pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
             "failures": fetch.failures,
             "failure": fetch.failure,
         })),
+        "list_of_lists": record.list_of_lists.as_ref().map(|lists| lotl_show::to_json(lists, now)),
         "added_at": row.added_at.to_string(),
     })
 }
@@ -73,7 +75,7 @@ fn service_json(service: &ListedService) -> Value {
     })
 }
 
-/// The list of an entry for people.
+/// Returns the list of an entry as text.
 pub(super) fn to_text(record: &TrustRecord, now: UnixMillis) -> String {
     let Some(listed) = &record.trusted_list else { return String::new() };
     let TrustedListRecord { row, list, .. } = listed;
@@ -92,6 +94,7 @@ pub(super) fn to_text(record: &TrustRecord, now: UnixMillis) -> String {
         list.providers.len(),
     );
     let _ = writeln!(text, "    signer: {}", list.signer.subject);
+    text.extend(record.list_of_lists.as_ref().map(|lists| lotl_show::to_text(lists, now)));
     if list.other_services > 0 {
         let _ = writeln!(text, "    left out: {} services of other types", list.other_services);
     }
@@ -115,12 +118,12 @@ pub(super) fn to_text(record: &TrustRecord, now: UnixMillis) -> String {
     text
 }
 
-/// What signers below the CAs of a list are measured by.
+/// Returns the certificate profile that signers below the CAs of a list must satisfy.
 pub(super) fn profile_of(listed: &TrustedListRecord) -> ListProfile {
     listed.row.list_profile().unwrap_or(ListProfile::of(listed.list.list_type))
 }
 
-/// What became of a new list.
+/// Returns the report on a newly imported list, as JSON and as text.
 pub(super) fn report(record: &TrustRecord) -> Option<(Value, String)> {
     let TrustedListRecord { row, list, .. } = record.trusted_list.as_ref()?;
     let entry = record.entry();

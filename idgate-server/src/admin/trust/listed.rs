@@ -1,4 +1,4 @@
-//! Taking a European trusted list on the command line.
+//! The options of `trust add` for European trusted lists.
 
 use std::path::{Path, PathBuf};
 
@@ -11,14 +11,14 @@ use idgate_core::shell::{
 use idgate_core::trust::ListType;
 use url::Url;
 
-use super::Fetch;
 use super::preset::Preset;
+use super::{Fetch, lotl};
 use crate::admin::files::{in_file, read_at_most};
 use crate::failure::Failure;
 use crate::limits::MAX_LIST_FILE_BYTES;
 use idgate_store::{ListSettings, NewCrl, NewTrustedList, TrustChange, TrustRecord};
 
-/// The document type and the credential types that lists are about where the operator names none.
+/// The types of credentials for an entry whose operator names none.
 const MDL: &str = "org.iso.18013.5.1.mDL";
 const PID_VCT: &str = "urn:eudi:pid:1";
 const PID_DOC_TYPE: &str = "eu.europa.ec.eudi.pid.1";
@@ -26,43 +26,48 @@ const PID_DOC_TYPE: &str = "eu.europa.ec.eudi.pid.1";
 /// The options that name a trusted list.
 #[derive(Args, Debug)]
 pub(super) struct ListOptions {
-    /// European trusted list in JSON (ETSI TS 119 602) or XML (ETSI TS 119 612), from a file or an https URL, which
-    /// `serve` then fetches again by itself; replaces the entry's former one
-    #[arg(long, value_name = "FILE|URL")]
+    /// European trusted list in JSON (ETSI TS 119 602) or XML (ETSI TS 119 612), from a file or an
+    /// https URL; `serve` keeps a list from a URL up to date; replaces the entry's former list
+    #[arg(long, value_name = "FILE|URL", group = "source")]
     trusted_list: Option<String>,
-    /// Anchors of the trusted list: CAs above its signer, or the signer itself, PEM or DER, one or
-    /// many
-    #[arg(long, value_name = "FILE", requires = "trusted_list")]
+    /// List of lists (ETSI TS 119 612), from a file or an https URL; it names the trusted list of
+    /// --country and the signers of that list
+    #[arg(long, value_name = "FILE|URL", group = "source")]
+    pub(super) lotl: Option<String>,
+    /// Trust anchors of the trusted list or the list of lists: CAs above its signer, or the signer
+    /// itself; PEM or DER, one or many
+    #[arg(long, value_name = "FILE", requires = "source")]
     list_signer_ca: Option<PathBuf>,
-    /// pid, mdl, pub-eaa, av or qeaa [default: what the list says, qeaa for a national list in XML]; fixed by the
-    /// first list
-    #[arg(long, value_name = "TYPE", value_parser = list_type, requires = "trusted_list")]
-    list_type: Option<ListType>,
-    /// Only the provider of the list with this registration identifier, as NTRLU-B1 (repeatable)
+    /// Type of the list: pid, mdl, pub-eaa, av or qeaa; the first list fixes it [default: the type
+    /// in the list; qeaa for a national list in XML]
+    #[arg(long, value_name = "TYPE", value_parser = list_type, requires = "source")]
+    pub(super) list_type: Option<ListType>,
+    /// Accept only the provider with this registration identifier, for example NTRLU-B1
+    /// (repeatable)
     #[arg(long, value_name = "ID")]
     provider: Option<Vec<String>>,
-    /// What marks signers below the CAs of the list: iso, etsi, either or any
+    /// Certificate profile of signers below the CAs of the list: iso, etsi, either or any
     /// [default: iso for mdl, else either]
     #[arg(long, value_name = "PROFILE", value_parser = profile)]
     signer_profile: Option<ListProfile>,
-    /// Take the list although a newer one was seen
-    #[arg(long, requires = "trusted_list")]
-    accept_rollback: bool,
-    /// Queries of 1.0 and haip name the list's URL, so that wallets look only for credentials of its
-    /// providers
+    /// Accept the list even if a newer one was seen
+    #[arg(long, requires = "source")]
+    pub(super) accept_rollback: bool,
+    /// Queries of 1.0 and haip name the list's URL, so that wallets look only for credentials of
+    /// its providers
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     etsi_tl: Option<bool>,
 }
 
 impl ListOptions {
-    /// With the type of list that goes with a preset, unless another one is named.
+    /// Uses the preset's type of list unless the operator names a type.
     pub(super) fn with_preset(mut self, preset: Option<Preset>) -> Self {
         self.list_type = self.list_type.or(preset.map(Preset::list_type));
         self
     }
 
-    /// Reads the list into `change`, whose other attributes are set, for the entry called `issuer_id`, which
-    /// was `before`. CRLs of the list's anchors are its own.
+    /// Reads the list into `change`, whose other attributes are set. `before`: the entry called
+    /// `issuer_id` as it is now. CRLs of the list's anchors are stored with the list.
     pub(super) fn read(
         &self,
         change: &mut TrustChange,
@@ -76,16 +81,20 @@ impl ListOptions {
         change.list_settings = ListSettings {
             providers: self.provider.clone(),
             profile: self.signer_profile,
-            allow_stale: match &self.trusted_list {
-                Some(_) => Some(allow_stale),
-                None => (allow_stale && follows).then_some(true),
+            allow_stale: match self.trusted_list.is_some() || self.lotl.is_some() {
+                true => Some(allow_stale),
+                false => (allow_stale && follows).then_some(true),
             },
         };
+        if self.lotl.is_some() {
+            return self.read_named(change, (issuer_id, before), fetch, now);
+        }
+        lotl::check_country(change, before)?;
         let Some(place) = &self.trusted_list else { return Ok(()) };
         let anchors = self.anchors()?;
         if anchors.is_none() && !change.test_only && !follows {
             return Err(Failure::Usage(
-                "--trusted-list needs --list-signer-ca FILE, or --test: without it anybody could have \
+                "--trusted-list needs --list-signer-ca FILE, or --test: without a CA, anyone could have \
                  made the list"
                     .into(),
             ));
@@ -102,16 +111,16 @@ impl ListOptions {
         Ok(())
     }
 
-    fn anchors(&self) -> Result<Option<ListAnchors>, Failure> {
+    pub(super) fn anchors(&self) -> Result<Option<ListAnchors>, Failure> {
         let Some(path) = &self.list_signer_ca else { return Ok(None) };
         let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
         let anchors = ListAnchors::from_file(&PROVIDER, &file);
         anchors.map(Some).map_err(|why| in_file(path, why))
     }
 
-    /// Names the types that the list is about where the operator names none: no list opens an entry to
-    /// any type.
-    fn name_types(
+    /// Sets the types of credentials that the list is about if the operator names none. A list
+    /// never makes an entry accept all types.
+    pub(super) fn name_types(
         &self,
         change: &mut TrustChange,
         before: Option<&TrustRecord>,
@@ -150,14 +159,14 @@ impl ListOptions {
         if let Some(name) = vct.iter().chain(&doc_types).find(of_another) {
             return Err(Failure::Error(format!(
                 "{name}: the trusted list is of qualified providers, which do not issue it; for the PID providers of a \
-                 national list say --list-type pid, for proofs of age follow the age list"
+                 national list, give --list-type pid; for proofs of age, follow the age list"
             )));
         }
         Ok(())
     }
 }
 
-/// Names the only document type that a list is about, unless the operator named another one.
+/// Sets the only document type that a list is about, and refuses other types.
 fn only_type(
     change: &mut TrustChange,
     (list, doc_type): (&str, &str),
@@ -165,25 +174,26 @@ fn only_type(
 ) -> Result<(), Failure> {
     if !vct.is_empty() {
         return Err(Failure::Usage(format!(
-            "--vct: {list} is not for SD-JWT VCs; use an entry of its own"
+            "--vct: {list} is not for SD-JWT VCs; use a separate entry"
         )));
     }
     if doc_types.is_empty() {
         change.doc_types = Some(vec![doc_type.to_owned()]);
     } else if doc_types != [doc_type] {
         return Err(Failure::Usage(format!(
-            "--doc-type: {list} is for {doc_type} alone; use an entry of its own"
+            "--doc-type: {list} is only for {doc_type}; use a separate entry"
         )));
     }
     Ok(())
 }
 
 fn says_no_types(list: &str) -> Failure {
-    Failure::Usage(format!("{list} does not say what they issue: name it with --vct or --doc-type"))
+    Failure::Usage(format!("{list} does not say what they issue; give --vct or --doc-type"))
 }
 
-/// CRLs of a CA above the list's signer say nothing about issuers: they are the list's.
-fn take_crls(change: &mut TrustChange, anchors: &ListAnchors) -> Option<Vec<u8>> {
+/// Takes the CRLs of the list's anchors out of `change`. They are about the signers of lists, not
+/// about issuers.
+pub(super) fn take_crls(change: &mut TrustChange, anchors: &ListAnchors) -> Option<Vec<u8>> {
     let is_of_list =
         |crl: &NewCrl| VerifiedCrl::from_der(&PROVIDER, &crl.der, anchors.cas()).is_ok();
     let crls = std::mem::take(&mut change.crls);
@@ -192,8 +202,11 @@ fn take_crls(change: &mut TrustChange, anchors: &ListAnchors) -> Option<Vec<u8>>
     (!own.is_empty()).then(|| own.into_iter().flat_map(|crl| crl.der).collect())
 }
 
-/// The list at an https URL, or in a file, and the URL.
-fn fetched(place: &str, fetch: &Fetch<'_>) -> Result<(Option<String>, Vec<u8>), Failure> {
+/// Reads the list at an https URL or in a file. Returns the URL and the list.
+pub(super) fn fetched(
+    place: &str,
+    fetch: &Fetch<'_>,
+) -> Result<(Option<String>, Vec<u8>), Failure> {
     let scheme = place.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     match scheme.as_deref() {
         Some("https") => {
@@ -202,13 +215,14 @@ fn fetched(place: &str, fetch: &Fetch<'_>) -> Result<(Option<String>, Vec<u8>), 
             Ok((Some(url), token))
         }
         Some("http") => {
-            Err(Failure::Usage("--trusted-list: a list is fetched over https only".into()))
+            Err(Failure::Usage("--trusted-list: must be an https URL or a file".into()))
         }
         _ => Ok((None, read_at_most(Path::new(place), MAX_LIST_FILE_BYTES)?)),
     }
 }
 
-/// The newest number that was seen is remembered by the URL: another spelling must not be another source.
+/// Normalizes a URL. The newest number seen is stored by URL, so a URL with another spelling must
+/// not be another source.
 fn normalized(url: &str) -> Result<String, Failure> {
     let parsed = Url::parse(url).map_err(|why| {
         Failure::Usage(format!("--trusted-list {url}: {why}; give it as https://HOST/PATH"))

@@ -14,7 +14,7 @@ use crate::limits::MAX_KEY_FILE_BYTES;
 /// A key and the name it came with.
 type NamedKey = (PublicKey, Option<String>);
 
-/// All keys of these files.
+/// Returns all keys in these files.
 pub(super) fn keys(jwks: &[PathBuf], pems: &[PathBuf]) -> Result<Vec<NamedKey>, Failure> {
     let mut keys = Vec::new();
     for path in jwks {
@@ -28,7 +28,7 @@ pub(super) fn keys(jwks: &[PathBuf], pems: &[PathBuf]) -> Result<Vec<NamedKey>, 
     Ok(keys)
 }
 
-/// The keys of a JWK, or of a JWK Set (RFC 7517 5).
+/// Returns the keys of a JWK or of a JWK Set (RFC 7517 5).
 fn jwk_keys(text: &[u8]) -> Result<Vec<NamedKey>, String> {
     let mut tape = Tape::default();
     let root = tape.parse(text).map_err(|error| format!("is not strict JSON: {error}"))?;

@@ -1,16 +1,16 @@
-//! `--on-unknown-revocation`: the treatment of a credential whose status list cannot be had.
+//! `--on-unknown-revocation`: the treatment of a credential whose status list cannot be fetched.
 
 use idgate_core::trust::{OnUnknownRevocation, RevocationPolicy};
 use idgate_store::{TrustChange, TrustRecord};
 
 use crate::failure::Failure;
 
-/// A choice by its name.
+/// Parses a choice by its name.
 pub(super) fn choice(text: &str) -> Result<OnUnknownRevocation, String> {
     OnUnknownRevocation::from_name(text).ok_or_else(|| "must be refuse, accept or tenant".into())
 }
 
-/// An entry that demands a status cannot accept an unknown one, whichever of the two came first.
+/// Checks that an entry does not both require a status and accept an unknown one.
 pub(super) fn check(change: &TrustChange, before: Option<&TrustRecord>) -> Result<(), Failure> {
     let revocation = change.revocation.or(before.map(|record| record.revocation));
     let on_unknown =
@@ -28,7 +28,7 @@ pub(super) fn check(change: &TrustChange, before: Option<&TrustRecord>) -> Resul
     }
 }
 
-/// The note of `trust check` on an entry that takes credentials of unknown status.
+/// Returns the note of `trust check` on an entry that accepts credentials of unknown status.
 pub(super) fn note(record: &TrustRecord) -> Option<String> {
     let who = match record.on_unknown_revocation {
         OnUnknownRevocation::Accept => "are accepted unless a request says refuse",
@@ -36,7 +36,7 @@ pub(super) fn note(record: &TrustRecord) -> Option<String> {
         _ => return None,
     };
     Some(format!(
-        "{}: credentials whose status list cannot be had {who}; the result says unknown",
+        "{}: credentials whose status list cannot be fetched {who}; the result says unknown",
         record.issuer_id
     ))
 }

@@ -13,21 +13,21 @@ pub(super) enum Preset {
 }
 
 impl Preset {
-    /// Sets what the operator did not.
+    /// Sets the attributes that the operator did not give.
     pub(super) fn fill(self, change: &mut TrustChange) {
         match self {
             Self::EuAv => eu_av(change),
         }
     }
 
-    /// The list of its issuers.
+    /// Returns the type of the list of its issuers.
     pub(super) const fn list_type(self) -> ListType {
         let Self::EuAv = self;
         ListType::Av
     }
 }
 
-/// Fills in what `change` leaves open with the values of the European proof of age.
+/// Sets the absent attributes of `change` to the values of the European proof of age.
 pub fn eu_av(change: &mut TrustChange) {
     let own = |name: &str| Some(vec![name.to_owned()]);
     change.doc_types = change.doc_types.take().or_else(|| own(AGE_DOC_TYPE));

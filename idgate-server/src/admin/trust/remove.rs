@@ -24,7 +24,7 @@ pub(super) fn entry(
     Ok(Output::new(json, format!("{issuer_id} is no longer trusted\n")))
 }
 
-/// Removes what has this hash; the rest of the entry stays, with its attributes.
+/// Removes the material with this hash. The rest of the entry stays, with its attributes.
 pub(super) fn material(
     store: &mut OperatorStore,
     issuer_id: &str,
@@ -49,14 +49,14 @@ pub(super) fn material(
     let mut output = Output::new(json, text);
     if store.trust_entry(issuer_id)?.is_some_and(|record| !record.has_material()) {
         output.warnings.push(format!(
-            "{issuer_id}: has no key and no certificate left and refuses everything; add one, or \
+            "{issuer_id}: has no key and no certificate left and refuses everything; add one, or run \
              `idgate trust remove {issuer_id}`"
         ));
     }
     Ok(output)
 }
 
-/// A hash as `trust show` prints it.
+/// Parses a hash in the form that `trust show` prints.
 pub(super) fn sha256(text: &str) -> Result<[u8; 32], String> {
     let wrong =
         || String::from("must be the 64 hexadecimal digits that `idgate trust show` prints");
@@ -77,7 +77,7 @@ fn told(material: &RemovedMaterial) -> String {
         "status_root" => "the root for status lists",
         "crl" => "the CRL",
         "key" => "the key",
-        // A root of a list comes back with the next import of it.
+        // The next import of the list adds such a root again.
         "master_list" if material.roots == 0 => "the root (of the Master List)",
         "vical" if material.roots == 0 => "the root (of the VICAL)",
         "master_list" => "the Master List",

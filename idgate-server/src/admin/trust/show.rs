@@ -1,4 +1,4 @@
-//! Trust entries for people and for programs.
+//! Trust entries as text and as JSON.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use super::list_show;
 use crate::digest::{self, hex};
 use idgate_store::{TrustCertificate, TrustKey, TrustRecord};
 
-/// An entry for programs.
+/// Returns an entry as JSON.
 pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
     let entry = record.entry();
     json!({
@@ -44,7 +44,7 @@ pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
     })
 }
 
-/// An entry for people.
+/// Returns an entry as text.
 pub(super) fn to_text(record: &TrustRecord, now: UnixMillis) -> String {
     let mut text = format!("{}\n", record.issuer_id);
     let entry = record.entry();
@@ -97,17 +97,17 @@ pub(super) fn to_text(record: &TrustRecord, now: UnixMillis) -> String {
     text + &certificates_text(record, now) + &list_show::to_text(record, now)
 }
 
-/// Hex of the SHA-256 of the key's SubjectPublicKeyInfo.
+/// Returns the SHA-256 of the key's SubjectPublicKeyInfo in hexadecimal.
 pub(super) fn fingerprint(key: &TrustKey) -> String {
     sha256(&key.key.spki_der())
 }
 
-/// Hex of the SHA-256.
+/// Returns the SHA-256 in hexadecimal.
 pub(super) fn sha256(der: &[u8]) -> String {
     hex(&digest::sha256(der))
 }
 
-/// Whether `end`, the last second of something, is over.
+/// Whether `end`, the last second of a validity period, has passed.
 pub(super) fn is_expired(end: UnixMillis, now: UnixMillis) -> bool {
     end.0.saturating_add(1000) <= now.0
 }

@@ -1,4 +1,4 @@
-//! X.509 material from files, and what an import of a list has to say.
+//! X.509 material from files, and the report on an imported list.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -26,7 +26,7 @@ pub(super) struct X509Options {
     #[arg(long, value_name = "FILE")]
     root: Vec<PathBuf>,
     /// X.509 roots of SD-JWT VC issuers whose certificates come in `x5c`, PEM or DER, one or many;
-    /// roots of mdocs never count for SD-JWT VC (repeatable)
+    /// roots of mdocs are never used for SD-JWT VC (repeatable)
     #[arg(long, value_name = "FILE")]
     sd_jwt_root: Vec<PathBuf>,
     /// Certificates of SD-JWT VC issuers trusted without a root, PEM (repeatable)
@@ -36,7 +36,7 @@ pub(super) struct X509Options {
     /// credential, PEM or DER, one or many (repeatable)
     #[arg(long, value_name = "FILE")]
     status_root: Vec<PathBuf>,
-    /// Take the usable certificates of --root, --sd-jwt-root and --status-root, and list the others
+    /// Add the usable certificates of --root, --sd-jwt-root and --status-root, and list the others
     #[arg(long)]
     skip_unusable: bool,
     /// mdoc document signers trusted without a root, PEM; never for live sessions in production
@@ -55,7 +55,7 @@ pub(super) struct X509Options {
     /// The CA certificate above the signer of the VICAL
     #[arg(long, value_name = "FILE.pem", requires = "vical")]
     vical_signer_ca: Option<PathBuf>,
-    /// CRL of one of the entry's roots, PEM or DER; replaces the fetch (repeatable)
+    /// CRL of one of the entry's roots, PEM or DER; used instead of a fetched one (repeatable)
     #[arg(long, value_name = "FILE")]
     crl: Vec<PathBuf>,
     /// Import a list that is past its next update; a trusted list then stays in force
@@ -64,12 +64,12 @@ pub(super) struct X509Options {
 }
 
 impl X509Options {
-    /// Whether lists are taken that are overdue.
+    /// Whether overdue lists are accepted.
     pub(super) const fn allows_stale(&self) -> bool {
         self.allow_stale
     }
 
-    /// Reads everything into `change`, whose mode is set, and says what was skipped.
+    /// Reads all files into `change`, whose mode is set. Returns the skipped certificates.
     pub(super) fn read(
         &self,
         change: &mut TrustChange,
@@ -93,8 +93,8 @@ impl X509Options {
         Ok(skipped)
     }
 
-    /// The roots of these files. Those that cannot be roots are all named at once: in a failure, or
-    /// in `skipped` if the operator takes the rest.
+    /// Returns the roots in these files. Certificates that cannot be roots are all named together:
+    /// in the failure, or in `skipped` if the operator skips them.
     fn roots(
         &self,
         paths: &[PathBuf],
@@ -121,7 +121,7 @@ impl X509Options {
         }
         why.push_str(match roots.is_empty() {
             true => "none is left, so nothing was added",
-            false => "nothing was added; --skip-unusable takes the rest",
+            false => "nothing was added; --skip-unusable adds the rest",
         });
         Err(Failure::Error(why))
     }
@@ -145,10 +145,10 @@ impl X509Options {
     }
 }
 
-/// Certificates of a sandbox's samples are for `--test` alone.
+/// Checks that certificates of a sandbox's samples are only added with `--test`.
 ///
 /// # Errors
-/// One of them is to serve live sessions.
+/// One of them would serve live sessions.
 pub(super) fn check_samples(change: &TrustChange) -> Result<(), Failure> {
     if change.test_only {
         return Ok(());
@@ -161,7 +161,7 @@ pub(super) fn check_samples(change: &TrustChange) -> Result<(), Failure> {
     match roots.chain(signers).next() {
         None => Ok(()),
         Some(subject) => Err(Failure::Error(format!(
-            "{subject} is a certificate of a sandbox's samples, which live sessions do not trust; add it with --test"
+            "{subject} is from a sandbox's samples, which live sessions do not trust; add it with --test"
         ))),
     }
 }
@@ -193,7 +193,8 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// What became of a list: counts, each certificate, and what differs from the former list.
+/// Returns the report on a list: counts, each certificate, and the differences from the former
+/// list.
 pub(super) fn report(new: &NewList, before: Option<&TrustRecord>, after: &TrustRecord) -> Value {
     let listed = &new.list.certificates;
     let skipped = listed.iter().filter(|listed| listed.outcome != ListOutcome::Usable).count();
@@ -223,7 +224,7 @@ pub(super) fn report(new: &NewList, before: Option<&TrustRecord>, after: &TrustR
     })
 }
 
-/// The counts of a report, for people.
+/// Returns the counts of a report as text.
 pub(super) fn report_text(report: &Value) -> String {
     let of = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or(0);
     let kind = report.get("kind").and_then(Value::as_str).unwrap_or_default();
@@ -258,7 +259,7 @@ fn signer_cas(
         Some(path) => roots(path).map(Some),
         None if test => Ok(None),
         None => Err(Failure::Usage(format!(
-            "--{list} needs --{list}-signer-ca FILE.pem, or --test: without it anybody could have \
+            "--{list} needs --{list}-signer-ca FILE.pem, or --test: without a CA, anyone could have \
              made the list"
         ))),
     }

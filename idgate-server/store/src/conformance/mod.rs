@@ -11,6 +11,7 @@ mod fixture;
 mod idempotency;
 mod keys;
 mod lists;
+mod lists_of_lists;
 pub(super) mod metrics;
 mod operator;
 mod outbox;
@@ -125,6 +126,11 @@ macro_rules! conforms {
                 how_fetching_went_is_kept_until_it_goes_well
                 the_newest_number_is_remembered_when_the_list_is_gone
                 an_operators_change_of_how_a_list_is_taken_is_kept_over_new_issues
+            }
+            lists_of_lists {
+                a_new_one_comes_into_force_with_the_list_that_it_names
+                one_whose_list_does_not_verify_changes_nothing
+                it_is_removed_with_its_list
             }
             metrics {
                 settled_live_sessions_are_counted_and_test_sessions_are_not

@@ -8,9 +8,10 @@ use crate::audit_chain::{AuditEvent, AuditKeys, OPERATOR, OPERATOR_CHAIN};
 use crate::db::Db;
 use crate::failure::Done;
 use crate::trust::{
-    RemovedMaterial, TrustChange, TrustRecord, entries, listed_rows, remove_material,
+    RemovedMaterial, TrustChange, TrustRecord, entries, list_of_lists_rows, listed_rows,
+    remove_material,
 };
-use crate::types::{FetchedList, Refreshed, StoreError};
+use crate::types::{FetchedList, FetchedListOfLists, Refreshed, StoreError};
 
 /// Commands about the trust store.
 impl OperatorStore {
@@ -40,7 +41,7 @@ impl OperatorStore {
         })
     }
 
-    /// All trust entries, sorted by name.
+    /// Returns all trust entries, sorted by name.
     ///
     /// # Errors
     /// The database failed.
@@ -48,7 +49,7 @@ impl OperatorStore {
         self.look(async |db| entries::records(db, None).await)
     }
 
-    /// The trust entry with that name.
+    /// Returns the trust entry with this name.
     ///
     /// # Errors
     /// The database failed.
@@ -59,8 +60,8 @@ impl OperatorStore {
     /// Removes a trust entry with its material. `false`: it does not exist.
     ///
     /// # Errors
-    /// The database failed. Or the entry was removed, as the text then says, but the audit log was
-    /// altered: that must not keep anything trusted.
+    /// The database failed. Or the entry was removed, but the audit log was altered, and the text
+    /// says so. An altered audit log must not keep an issuer trusted.
     pub fn remove_trust(&mut self, issuer_id: &str, now: UnixMillis) -> Result<bool, StoreError> {
         let keys = self.audit_keys();
         let (found, recorded) = self.change(async |db| {
@@ -71,7 +72,7 @@ impl OperatorStore {
         Ok(found)
     }
 
-    /// Stores the fetched list in every entry that takes its trusted list from that URL.
+    /// Stores the fetched list in every entry that follows its URL and accepts it.
     ///
     /// # Errors
     /// The database failed.
@@ -90,6 +91,40 @@ impl OperatorStore {
         })
     }
 
+    /// Returns the URLs of the lists that a newly fetched list of lists names in place of those in
+    /// force. They must be fetched before [`OperatorStore::refresh_list_of_lists`].
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn moved_lists(
+        &self,
+        fetched: &FetchedList,
+        now: UnixMillis,
+    ) -> Result<Vec<String>, StoreError> {
+        self.look(async |db| list_of_lists_rows::moved(db, fetched, now).await)
+    }
+
+    /// Stores the fetched list of lists, with the list that it names, in every entry that follows
+    /// its URL and accepts it.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn refresh_list_of_lists(
+        &mut self,
+        fetched: &FetchedListOfLists,
+        now: UnixMillis,
+    ) -> Result<Refreshed, StoreError> {
+        let keys = self.audit_keys();
+        self.change(async |db| {
+            let by = (OPERATOR, now);
+            let (outcome, events) = list_of_lists_rows::refresh(db, fetched, by).await?;
+            for event in events {
+                append(db, keys, OPERATOR_CHAIN, event).await?;
+            }
+            Ok(outcome)
+        })
+    }
+
     /// Notes that fetching from `url` failed.
     ///
     /// # Errors
@@ -101,6 +136,19 @@ impl OperatorStore {
         now: UnixMillis,
     ) -> Result<(), StoreError> {
         self.change(async |db| listed_rows::note(db, url, Some(why), now).await)
+    }
+
+    /// Notes that fetching a list of lists from `url` failed.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn note_list_of_lists_failure(
+        &mut self,
+        url: &str,
+        why: &str,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        self.change(async |db| list_of_lists_rows::note(db, url, Some(why), now).await)
     }
 
     /// Removes the material of a trust entry with this hash, and returns what it was. Empty: the

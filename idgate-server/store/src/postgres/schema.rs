@@ -25,6 +25,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 8, sql: include_str!("migrations/0008_handover.sql") },
     Migration { number: 9, sql: include_str!("migrations/0009_on_unknown_revocation.sql") },
     Migration { number: 10, sql: include_str!("migrations/0010_intended_uses.sql") },
+    Migration { number: 11, sql: include_str!("migrations/0011_lists_of_lists.sql") },
 ];
 
 /// Only one node or command changes the schema at a time.

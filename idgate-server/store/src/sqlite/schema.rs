@@ -57,6 +57,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     plain(26, include_str!("migrations/0026_handover.sql")),
     plain(27, include_str!("migrations/0027_on_unknown_revocation.sql")),
     plain(28, include_str!("migrations/0028_intended_uses.sql")),
+    plain(29, include_str!("migrations/0029_lists_of_lists.sql")),
 ];
 
 /// From this migration on no value is sealed as in the first 0.1.0.

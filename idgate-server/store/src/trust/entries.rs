@@ -7,19 +7,22 @@ use idgate_core::shell::TrustSnapshot;
 use idgate_core::trust::{DeviceResponseDocuments, OnUnknownRevocation, RevocationPolicy};
 use serde_json::json;
 
-use super::{EntryRow, TrustChange, TrustRecord, dotted, listed_rows, material, snapshot_of};
+use super::{
+    EntryRow, TrustChange, TrustRecord, dotted, list_of_lists_rows, listed_rows, material,
+    snapshot_of,
+};
 use crate::db::{Db, Row, sql};
 use crate::failure::Done;
 use crate::version_numbers::Numbers;
 
-/// All entries with their version number, in the transaction's snapshot. `pinned_live`: whether
-/// pinned signers serve live sessions.
+/// Returns all entries with their version number, in the transaction's snapshot. `pinned_live`:
+/// whether pinned signers serve live sessions.
 pub(crate) async fn snapshot(db: &Db<'_>, pinned_live: bool) -> Done<TrustSnapshot> {
     let version = Numbers::read(db).await?.trust;
     Ok(snapshot_of(version, &records(db, None).await?, pinned_live))
 }
 
-/// All entries sorted by name, or the one called `issuer_id`.
+/// Returns all entries sorted by name, or the one called `issuer_id`.
 pub(crate) async fn records(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<TrustRecord>> {
     let entries = sql("SELECT issuer_id, iss, vct, doc_types, namespaces, claims, country, \
                        revocation, ekus, status_max_age_days, issuing_country_unbound, aki, \
@@ -33,17 +36,20 @@ pub(crate) async fn records(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<Tr
     let listed = listed_rows::records(db, issuer_id).await?;
     let mut listed: BTreeMap<String, _> =
         listed.into_iter().map(|record| (record.row.issuer_id.clone(), record)).collect();
+    let of_lists = list_of_lists_rows::records(db, issuer_id).await?;
+    let mut of_lists: BTreeMap<String, _> =
+        of_lists.into_iter().map(|row| (row.issuer_id.clone(), row)).collect();
     let mut records = Vec::new();
     for entry in entries {
         let materials = materials.remove(&entry.issuer_id).unwrap_or_default();
         let lists = lists.remove(&entry.issuer_id).unwrap_or_default();
-        let listed = listed.remove(&entry.issuer_id);
+        let listed = (listed.remove(&entry.issuer_id), of_lists.remove(&entry.issuer_id));
         records.push(TrustRecord::assemble(entry, &materials, lists, listed)?);
     }
     Ok(records)
 }
 
-/// The entry called `issuer_id`.
+/// Returns the entry called `issuer_id`.
 pub(crate) async fn find(db: &Db<'_>, issuer_id: &str) -> Done<Option<TrustRecord>> {
     Ok(records(db, Some(issuer_id)).await?.pop())
 }

@@ -1,5 +1,6 @@
-//! What a list has to satisfy that an entry is to take, and what is stored then. Whoever asks reads what
-//! is there first, and writes what comes of it: nothing, if it is refused.
+//! The rules for a new list of an entry, and the rows to store for it. These functions do not use
+//! the database: the caller reads the current rows first, and writes the returned ones. It writes
+//! nothing if the list is refused.
 
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
@@ -16,20 +17,20 @@ use crate::audit_chain::{AuditEvent, ListChange};
 use crate::limits::MAX_LIST_SOURCES;
 use crate::types::{FetchedList, Refreshed, StoreError};
 
-/// What a change of an entry does to its list.
+/// The effect of a change on the list of an entry.
 pub(crate) enum Step {
     Nothing,
-    /// The one that it has is taken in another way.
+    /// The entry uses its list with other settings.
     Settings(Box<ListRow>),
-    /// It takes this one.
+    /// The entry gets this list.
     List(Box<Prepared>),
 }
 
 impl TrustChange {
-    /// What this does to the list of the entry called `issuer_id`, which was `former` so far.
+    /// Returns the effect on the list of the entry called `issuer_id`. `former`: its current list.
     ///
     /// # Errors
-    /// The list is refused; or there are settings for one, and there is none.
+    /// The list is refused, or there are settings for a list and the entry has none.
     pub(crate) fn list_step(
         &self,
         issuer_id: &str,
@@ -38,7 +39,8 @@ impl TrustChange {
     ) -> Result<Step, StoreError> {
         if let Some(new) = &self.trusted_list {
             let settings = (&self.list_settings, self.test_only);
-            let prepared = new.prepare(issuer_id, settings, former.as_ref(), now)?;
+            let entry = (issuer_id, self.named_for());
+            let prepared = new.prepare(entry, settings, former.as_ref(), now)?;
             return Ok(Step::List(Box::new(prepared)));
         }
         if self.list_settings.is_empty() {
@@ -46,52 +48,63 @@ impl TrustChange {
         }
         let mut row = former.ok_or_else(|| {
             StoreError::Failed(format!(
-                "{issuer_id} has no trusted list; --provider and --signer-profile go with \
+                "{issuer_id} has no trusted list; --provider and --signer-profile need \
                  --trusted-list"
             ))
         })?;
         row.set(&self.list_settings);
         Ok(Step::Settings(Box::new(row)))
     }
+
+    /// Returns the territory for which a list of lists names the list. `None`: the operator names
+    /// the list.
+    fn named_for(&self) -> Option<&str> {
+        self.list_of_lists.as_ref().map(|lists| &*lists.country)
+    }
+
+    /// Returns whether its list of lists is for tests, and whether it may be past its next update.
+    pub(super) fn of_lists(&self) -> (bool, bool) {
+        (self.test_only, self.list_settings.allow_stale.unwrap_or(false))
+    }
 }
 
-/// A list that an entry takes once the mark of its source was looked at.
+/// A list that an entry accepts if it is not older than the mark of its source.
 pub(crate) struct Prepared {
     row: ListRow,
-    /// The key of its mark.
+    /// The name of its source: the key under which the mark is stored.
     pub(crate) source: String,
     list: TrustedList,
     accept_rollback: bool,
-    /// The entry's former one.
+    /// The entry's current list.
     former: Option<ListRow>,
 }
 
-/// A list that is taken, with the mark of its source.
+/// An accepted list, with the new mark of its source.
 pub(super) struct Taken {
     pub(super) row: ListRow,
     pub(super) source: String,
     pub(super) mark: ListMark,
-    /// What changes, unless it says what the one in force said.
-    change: Option<ListChange>,
+    /// The change for the audit log; `None`: the content is that of the list in force.
+    pub(super) change: Option<ListChange>,
 }
 
-/// What becomes of a list that was fetched, for all entries that take theirs from there.
+/// The result of a fetched list, for all entries that follow its URL.
 pub(crate) struct Refresh {
     pub(crate) outcome: Refreshed,
     pub(crate) taken: Vec<Taken>,
 }
 
 impl Refresh {
-    /// The keys of the marks that are looked at.
+    /// Returns the names of the sources whose marks [`Refresh::decide`] needs: live, then test.
     pub(crate) fn sources(url: &str) -> [String; 2] {
         [false, true].map(|test_only| source_named(url, test_only))
     }
 
-    /// `formers`: the lists of those entries, each of which takes it or not for itself; `marks`: of
-    /// [`Refresh::sources`].
+    /// Decides for each entry by itself whether it accepts the fetched list. `formers`: the current
+    /// lists of these entries. `marks`: the marks of [`Refresh::sources`].
     ///
     /// # Errors
-    /// Something that is stored cannot be read.
+    /// A stored list cannot be read.
     pub(crate) fn decide(
         fetched: &FetchedList,
         formers: &[ListRow],
@@ -113,10 +126,11 @@ impl Refresh {
             let [live, test] = marks;
             let mark = if former.test_only { test } else { live };
             let settings = (&ListSettings::default(), former.test_only);
-            let prepared = new.prepare(&former.issuer_id, settings, Some(former), now);
+            let entry = (&*former.issuer_id, former.named_for.as_deref());
+            let prepared = new.prepare(entry, settings, Some(former), now);
             match prepared.and_then(|prepared| prepared.take(mark.as_ref(), now)) {
                 Ok(taken) => refresh.add(taken),
-                Err(Refused::List(error)) => refused.push((&former.issuer_id, error)),
+                Err(Refused::List(why)) => refused.push((&*former.issuer_id, why)),
                 Err(Refused::Store(error)) => return Err(error),
             }
         }
@@ -133,7 +147,7 @@ impl Refresh {
         self.taken.push(taken);
     }
 
-    /// What the audit log says of it: an entry for each trust entry that changed.
+    /// Returns one entry for the audit log for each changed trust entry.
     pub(crate) fn events(&self, by: &str, now: UnixMillis) -> Vec<AuditEvent> {
         let event = |taken: &Taken| {
             let event = AuditEvent::trust_changed(&taken.row.issuer_id, now).by(by);
@@ -144,11 +158,11 @@ impl Refresh {
 }
 
 impl NewTrustedList {
-    /// What it says, for whoever has to know that before `change` gives it to the entry called `issuer_id`,
-    /// which was `before` so far.
+    /// Returns the verified list before `change` stores it in the entry called `issuer_id`.
+    /// `before`: that entry as it is now.
     ///
     /// # Errors
-    /// It is refused.
+    /// The list is refused.
     pub fn authenticated(
         &self,
         (issuer_id, before): (&str, Option<&TrustRecord>),
@@ -157,25 +171,27 @@ impl NewTrustedList {
     ) -> Result<TrustedList, StoreError> {
         let settings = (&change.list_settings, change.test_only);
         let former = before.and_then(|before| before.trusted_list.as_ref());
-        Ok(self.prepare(issuer_id, settings, former.map(|former| &former.row), now)?.list)
+        let former = former.map(|former| &former.row);
+        Ok(self.prepare((issuer_id, change.named_for()), settings, former, now)?.list)
     }
 
-    /// Reads it for this entry, whose list was `former` so far. The mark of its source is looked at by
-    /// [`Prepared::take`].
+    /// Verifies and reads it for this entry. `named_for`: the territory for which a list of lists
+    /// names it. `former`: the entry's current list. [`Prepared::take`] checks the mark of its
+    /// source.
     ///
     /// # Errors
-    /// It is refused.
-    fn prepare(
+    /// The list is refused.
+    pub(super) fn prepare(
         &self,
-        issuer_id: &str,
+        (issuer_id, named_for): (&str, Option<&str>),
         (settings, test_only): (&ListSettings, bool),
         former: Option<&ListRow>,
         now: UnixMillis,
     ) -> Result<Prepared, Refused> {
         if former.is_some_and(|former| test_only && !former.test_only) {
             return Err(Refused::Store(StoreError::Failed(format!(
-                "this list of {issuer_id} would replace a live one by one for tests; `idgate trust \
-                 remove` the list in force first"
+                "this list of {issuer_id} is for tests and would replace a live one; remove the list \
+                 in force first with `idgate trust remove`"
             ))));
         }
         let kept = |own: &Option<Vec<u8>>, of: fn(&ListRow) -> &Vec<u8>| {
@@ -198,16 +214,23 @@ impl NewTrustedList {
             listed: 0,
             next_update: now,
             added_at: now,
+            named_for: named_for.map(str::to_owned),
         };
         row.set(settings);
         let before = former.cloned();
-        // What a list for tests was is no rule for a live one.
+        // A former list for tests sets no rules for a live one.
         let former = former.filter(|former| former.test_only == test_only);
         let list = self.import(&row, former, now)?;
         if former.is_some_and(|former| is_xml(&former.token) != is_xml(&self.token)) {
-            return Err(Refused::List(TrustedListError::new(
+            return Err(row.refused(TrustedListError::new(
                 TrustedListErrorKind::Unusable,
-                "is in another form (JSON or XML) than the list in force; remove the entry first",
+                "is not in the format (JSON or XML) of the list in force; remove the entry first",
+            )));
+        }
+        if row.named_for.is_some() && !is_xml(&self.token) {
+            return Err(row.refused(TrustedListError::new(
+                TrustedListErrorKind::Unusable,
+                "is not XML, but the list of lists names it as XML",
             )));
         }
         row.list_type = list.list_type.name().to_owned();
@@ -239,32 +262,43 @@ impl NewTrustedList {
         let fixed = former.and_then(|former| ListType::from_name(&former.list_type));
         rules.list_type = fixed.or(self.list_type);
         let stored = former.map(ListRow::recall).transpose()?;
-        // A list in another form is refused as such.
+        // A list in the other format is refused later, with a reason of its own.
         let has_form = former.is_some_and(|former| is_xml(&former.token) == is_xml(&self.token));
         let fixed = stored.as_ref().filter(|_| has_form);
-        rules.territory = fixed.map(|stored| stored.territory.as_str());
+        let fixed = fixed.map(|stored| stored.territory.as_str());
+        rules.territory = fixed.or(row.named_for.as_deref());
         rules.organization = former.and_then(|former| former.organization.as_deref());
         rules.allow_stale = row.allow_stale;
-        // It shows that the stored list came again, whose signer was valid when it came.
+        // The mark shows that this is the stored list again. Its signer was valid when it first
+        // came.
         let is_same = former.is_some_and(|former| former.sha256 == row.sha256);
         let in_force = stored.as_ref().filter(|_| is_same).map(|stored| stored.mark(None, now));
         rules.mark = in_force.as_ref();
-        import_trusted_list(&PROVIDER, &self.token, &rules, now).map_err(Refused::List)
+        import_trusted_list(&PROVIDER, &self.token, &rules, now).map_err(|why| row.refused(why))
     }
 }
 
 impl Prepared {
-    /// With the mark that is to be stored with it, if `mark` is the one of its source so far.
+    /// Checks that it is not older than `in_force`, unless the operator accepts an older one.
     ///
     /// # Errors
-    /// It is an older list, or another one of the same number.
-    pub(super) fn take(self, mark: Option<&ListMark>, now: UnixMillis) -> Result<Taken, Refused> {
-        if let Some(mark) = mark.filter(|_| !self.accept_rollback) {
-            self.list.check_newer(mark).map_err(Refused::List)?;
+    /// It is older, or has the same number and different content.
+    pub(super) fn check_newer(&self, in_force: &ListMark) -> Result<(), Refused> {
+        match self.accept_rollback {
+            true => Ok(()),
+            false => self.list.check_newer(in_force).map_err(|why| self.row.refused(why)),
         }
+    }
+
+    /// Accepts the list and adds the new mark of its source. `mark`: the current one.
+    ///
+    /// # Errors
+    /// It is older than the mark, or has the same number and different content.
+    pub(super) fn take(self, mark: Option<&ListMark>, now: UnixMillis) -> Result<Taken, Refused> {
+        mark.map_or(Ok(()), |mark| self.check_newer(mark))?;
         let mark = self.list.mark(mark, now);
         let payload_sha256 = self.list.payload_sha256;
-        // One that was only signed again says nothing new.
+        // A list that was only signed again has no new content.
         let says_the_same = |former: &ListRow| {
             former.sha256 == self.row.sha256
                 || former.recall().is_ok_and(|former| former.payload_sha256 == payload_sha256)
@@ -280,7 +314,7 @@ impl Prepared {
     }
 }
 
-/// Refuses another source than those that there are when these are as many as allowed.
+/// Refuses more sources of lists than allowed. `count` includes the new one.
 pub(crate) fn check_sources(count: usize) -> Result<(), StoreError> {
     if count <= MAX_LIST_SOURCES {
         return Ok(());
@@ -290,11 +324,52 @@ pub(crate) fn check_sources(count: usize) -> Result<(), StoreError> {
     )))
 }
 
-/// Why a list is not taken.
+/// The reason why a list is not accepted.
 pub(crate) enum Refused {
-    List(TrustedListError),
+    List(Refusal),
     Store(StoreError),
 }
+
+/// The refusal of a list.
+pub(crate) struct Refusal {
+    pub(super) kind: TrustedListErrorKind,
+    /// The reason, as text for people.
+    pub(super) text: String,
+}
+
+impl Refused {
+    /// Refuses a list of lists because the list that it names was not fetched.
+    pub(super) fn unreachable(location: &str, why: &str) -> Self {
+        let text = format!("the list of lists names {location}, which was not fetched: {why}");
+        Self::List(Refusal { kind: TrustedListErrorKind::Unusable, text })
+    }
+
+    /// Refuses a list of lists. For an unknown signer, the text names the option for its CA.
+    pub(super) fn of_lists(error: TrustedListError) -> Self {
+        let why = match error.kind {
+            TrustedListErrorKind::UnknownSigner => UNKNOWN.into(),
+            _ => error.why,
+        };
+        Self::List(Refusal { kind: error.kind, text: format!("the list of lists {why}") })
+    }
+}
+
+impl ListRow {
+    /// Refuses this list. For an unknown signer, the text names the option or the list of lists
+    /// that determines the accepted signers.
+    fn refused(&self, error: TrustedListError) -> Refused {
+        let text = match (error.kind, &self.named_for) {
+            (TrustedListErrorKind::UnknownSigner, None) => format!("the trusted list {UNKNOWN}"),
+            (TrustedListErrorKind::UnknownSigner, Some(_)) => {
+                "the trusted list has a signer that the list of lists does not name".into()
+            }
+            _ => error.to_string(),
+        };
+        Refused::List(Refusal { kind: error.kind, text })
+    }
+}
+
+const UNKNOWN: &str = "has a signer that does not lead to --list-signer-ca";
 
 impl From<StoreError> for Refused {
     fn from(error: StoreError) -> Self {
@@ -302,52 +377,43 @@ impl From<StoreError> for Refused {
     }
 }
 
-/// Tampering is told apart from mistakes.
+/// Keeps a damaged list (`Damaged`) distinct from other failures.
 impl From<Refused> for StoreError {
     fn from(why: Refused) -> Self {
         match why {
-            Refused::List(error) if error.kind.is_integrity() => Self::Damaged(text_of(&error)),
-            Refused::List(error) => Self::Failed(text_of(&error)),
+            Refused::List(why) if why.kind.is_integrity() => Self::Damaged(why.text),
+            Refused::List(why) => Self::Failed(why.text),
             Refused::Store(error) => error,
         }
     }
 }
 
-/// What a refresh is counted as that these entries refuse, though others may have taken it: whoever is
-/// told has to know which entries stay behind.
-fn outcome_of(refused: &[(&String, TrustedListError)], others_took_it: bool) -> Refreshed {
-    let mut told: Vec<String> = refused.iter().map(|(_, error)| text_of(error)).collect();
+/// Returns the outcome of a refresh that these entries refuse. If other entries accepted it, or the
+/// reasons differ, the text names each entry that keeps its former list.
+pub(super) fn outcome_of(refused: &[(&str, Refusal)], others_took_it: bool) -> Refreshed {
+    let mut told: Vec<String> = refused.iter().map(|(_, why)| why.text.clone()).collect();
     told.dedup();
     if others_took_it || told.len() > 1 {
-        let named = |(issuer_id, error): &_| format!("{issuer_id}: {}", text_of(error));
+        let named = |(issuer_id, why): &(&str, Refusal)| format!("{issuer_id}: {}", why.text);
         told = refused.iter().map(named).collect();
     }
     let told = told.join("; ");
-    match refused.iter().any(|(_, error)| error.kind == TrustedListErrorKind::Rollback) {
+    match refused.iter().any(|(_, why)| why.kind == TrustedListErrorKind::Rollback) {
         true => Refreshed::Rollback(told),
         false => Refreshed::Refused(told),
     }
 }
 
-/// Names the option that gives the CA or the signer.
-fn text_of(error: &TrustedListError) -> String {
-    match error.kind {
-        TrustedListErrorKind::UnknownSigner => {
-            "the trusted list has a signer that does not lead to --list-signer-ca".into()
-        }
-        _ => error.to_string(),
-    }
-}
-
-fn lacks_anchor() -> StoreError {
+pub(super) fn lacks_anchor() -> StoreError {
     StoreError::Failed(
-        "--trusted-list needs --list-signer-ca FILE, or --test: without it anybody could have made \
+        "--trusted-list needs --list-signer-ca FILE, or --test: without a CA, anyone could have made \
          the list"
             .into(),
     )
 }
 
-/// What is remembered of lists for tests says nothing about live ones: anybody may have made them.
+/// Returns the name of its source, under which the mark is stored. Lists for tests have marks of
+/// their own, because anyone may have made them.
 fn source(row: &ListRow) -> String {
     let organization = row.organization.as_deref().unwrap_or_default();
     match &row.url {
@@ -356,6 +422,6 @@ fn source(row: &ListRow) -> String {
     }
 }
 
-fn source_named(name: &str, test_only: bool) -> String {
+pub(super) fn source_named(name: &str, test_only: bool) -> String {
     if test_only { format!("test {name}") } else { name.to_owned() }
 }

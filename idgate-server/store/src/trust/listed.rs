@@ -1,5 +1,5 @@
-//! European trusted lists of trust entries: what is kept of them. The token is kept as it came; what an
-//! entry takes from it is read from there each time.
+//! The stored European trusted lists of trust entries. The store keeps the token as it was
+//! received. An entry's issuers are read from the token each time.
 
 use std::sync::Arc;
 
@@ -13,56 +13,57 @@ use serde_json::json;
 
 use super::super::types::{ListFetch, StoreError};
 
-/// A list that an entry is to take.
+/// A new trusted list for an entry.
 #[derive(Clone, Debug)]
 pub struct NewTrustedList {
-    /// Where it was fetched; `None`: from a file.
+    /// The URL that it was fetched from; `None`: it came from a file.
     pub url: Option<String>,
-    /// What was fetched or read.
+    /// The list as it was received.
     pub token: Vec<u8>,
-    /// The type that it must be of, where the entry follows no list yet; a national list in XML has services of several
-    /// types.
+    /// The type that it must have if the entry does not follow a list yet. A national list in XML
+    /// has services of several types.
     pub list_type: Option<ListType>,
-    /// The certificates that vouch for its signer, in DER, one after another; empty: none, for tests.
-    /// `None`: those of the list before.
+    /// The trust anchors for its signer, in DER, one after another. Empty: it has none and is for
+    /// tests. `None`: those of the entry's former list.
     pub anchors: Option<Vec<u8>>,
-    /// CRLs of the CAs among them, in DER, one after another. `None`: those of the list before.
+    /// CRLs of the CAs among the anchors, in DER, one after another. `None`: those of the entry's
+    /// former list.
     pub crls: Option<Vec<u8>>,
-    /// Take it although a newer one was seen.
+    /// Whether to accept it even if a newer one was seen.
     pub accept_rollback: bool,
 }
 
-/// How an entry takes its list. Absent attributes stay as they are.
+/// How an entry uses its list. Absent attributes stay as they are.
 #[derive(Clone, Debug, Default)]
 pub struct ListSettings {
-    /// Only providers with one of these identifiers.
+    /// The identifiers of the accepted providers. Empty: all providers.
     pub providers: Option<Vec<String>>,
-    /// What marks signers below listed CAs.
+    /// The certificate profile that a signer below a listed CA must satisfy.
     pub profile: Option<ListProfile>,
-    /// The list goes on vouching when its next one is due.
+    /// Whether the list stays in force after its next update is due.
     pub allow_stale: Option<bool>,
 }
 
 impl ListSettings {
-    /// Whether nothing is to change.
+    /// Whether there is no change.
     pub const fn is_empty(&self) -> bool {
         self.providers.is_none() && self.profile.is_none() && self.allow_stale.is_none()
     }
 }
 
-/// The list of an entry, as operators see it.
+/// The list of an entry for operators.
 #[derive(Clone, Debug)]
 pub struct TrustedListRecord {
-    /// What is stored of it.
+    /// The stored row.
     pub row: ListRow,
-    /// The list itself.
+    /// The list itself, read from the row.
     pub list: Arc<TrustedList>,
-    /// How fetching it goes; `None`: it came from a file, or nobody fetched it yet.
+    /// The state of its fetches; `None`: it came from a file, or was not fetched again yet.
     pub fetch: Option<ListFetch>,
 }
 
 impl TrustedListRecord {
-    /// From what is stored.
+    /// Reads the list from its row.
     ///
     /// # Errors
     /// The token is damaged.
@@ -71,83 +72,78 @@ impl TrustedListRecord {
         Ok(Self { row, list, fetch })
     }
 
-    /// How many certificates it has.
+    /// Returns the number of certificates in it.
     pub fn certificates(&self) -> usize {
         let services = self.list.providers.iter().flat_map(|listed| &listed.services);
         services.map(|service| service.certificates.len()).sum()
     }
 }
 
-/// A row of a list.
+/// The stored row of a list.
 #[derive(Clone, Debug)]
 pub struct ListRow {
-    /// The entry.
+    /// The name of the entry.
     pub issuer_id: String,
-    /// Where it comes from; `None`: from a file.
+    /// The URL that it was fetched from; `None`: it came from a file.
     pub url: Option<String>,
-    /// What it lists.
+    /// The name of its type, for example `pid`.
     pub list_type: String,
-    /// The organization of its signer.
+    /// The organization of its first signer.
     pub organization: Option<String>,
-    /// As it came.
+    /// The list as it was received.
     pub token: Vec<u8>,
-    /// Of the token.
+    /// The hash of the token.
     pub sha256: Vec<u8>,
-    /// What vouches for its signer, in DER, one after another; empty: nothing, it is for tests.
+    /// The trust anchors for its signer, in DER, one after another. Empty: it has none and is for
+    /// tests.
     pub anchors: Vec<u8>,
-    /// CRLs of these.
+    /// CRLs of the CAs among the anchors.
     pub crls: Vec<u8>,
-    /// Identifiers, as a JSON array; empty: all providers.
+    /// The identifiers of the accepted providers as a JSON array. Empty: all providers.
     pub providers: String,
-    /// What marks signers below listed CAs.
+    /// The certificate profile that a signer below a listed CA must satisfy.
     pub profile: Option<String>,
-    /// It goes on vouching when its next one is due.
+    /// Whether it stays in force after its next update is due.
     pub allow_stale: bool,
-    /// What it brings serves test-mode sessions only.
+    /// Whether its issuers serve test-mode sessions only.
     pub test_only: bool,
-    /// Its number.
+    /// Its sequence number.
     pub sequence: u64,
-    /// How many providers it has.
+    /// The number of providers in it.
     pub listed: u64,
-    /// When its next one is due.
+    /// The time at which its next update is due.
     pub next_update: UnixMillis,
-    /// When it was imported.
+    /// The time at which it was imported.
     pub added_at: UnixMillis,
+    /// The territory for which the entry's list of lists names it; `None`: the operator named it.
+    pub named_for: Option<String>,
 }
 
 impl ListRow {
-    /// The certificates that vouch for its signer; `None`: nothing does.
+    /// Returns the trust anchors for its signer; `None`: it has none.
     pub fn anchors(&self) -> Result<Option<ListAnchors>, StoreError> {
         anchors(&self.anchors)
     }
 
-    /// Its CRLs.
+    /// Returns its CRLs.
     ///
     /// # Errors
-    /// One of them cannot be read, or is of none of the CAs that vouch for its signer.
+    /// A CRL cannot be read, or no CA among the anchors signed it.
     pub fn verified_crls(&self) -> Result<Vec<VerifiedCrl>, StoreError> {
-        let anchors = self.anchors()?.filter(|_| !self.crls.is_empty());
-        let Some(anchors) = anchors else { return Ok(Vec::new()) };
-        let blocks = pem_or_der(&self.crls, "X509 CRL");
-        let blocks = blocks.map_err(|error| StoreError::Failed(error.to_string()))?;
-        let read = |der: &Vec<u8>| {
-            VerifiedCrl::from_der(&PROVIDER, der, anchors.cas())
-                .map_err(|error| StoreError::Failed(error.to_string()))
-        };
-        blocks.iter().map(read).collect()
+        verified_crls(&self.crls, &self.anchors)
     }
 
-    /// Who may be taken of it.
+    /// Returns the identifiers of the accepted providers. Empty: all providers.
     pub fn provider_ids(&self) -> Vec<String> {
         serde_json::from_str(&self.providers).unwrap_or_default()
     }
 
-    /// What marks signers below its CAs.
+    /// Returns the certificate profile that a signer below a listed CA must satisfy.
     pub fn list_profile(&self) -> Option<ListProfile> {
         self.profile.as_deref().and_then(ListProfile::from_name)
     }
 
-    /// The list in it.
+    /// Reads the list from the stored token.
     pub(crate) fn recall(&self) -> Result<TrustedList, StoreError> {
         let anchors = self.anchors()?;
         let taken_as = (ListType::from_name(&self.list_type), anchors.as_ref());
@@ -156,9 +152,15 @@ impl ListRow {
         })
     }
 
-    /// Gives `entry` what `list`, which is that of this row, brings.
-    pub(super) fn feed(&self, list: &TrustedList, entry: &mut TrustEntry) {
+    /// Adds the issuers of `list`, the list of this row, to `entry`.
+    pub(super) fn feed(
+        &self,
+        list: &TrustedList,
+        named_until: Option<UnixMillis>,
+        entry: &mut TrustEntry,
+    ) {
         let mut terms = ListTerms::default();
+        terms.named_until = named_until;
         terms.source.clone_from(&self.url);
         terms.providers = self.provider_ids();
         terms.profile = self.list_profile();
@@ -167,7 +169,7 @@ impl ListRow {
         entry.take_list(list, &terms);
     }
 
-    /// With other settings.
+    /// Replaces the settings that are given.
     pub(crate) fn set(&mut self, settings: &ListSettings) {
         if let Some(providers) = &settings.providers {
             self.providers = json!(providers).to_string();
@@ -179,6 +181,19 @@ impl ListRow {
             self.allow_stale = allow_stale;
         }
     }
+}
+
+/// Reads CRLs in DER, one after another, which the CAs in `ders` must have signed.
+pub(super) fn verified_crls(crls: &[u8], ders: &[u8]) -> Result<Vec<VerifiedCrl>, StoreError> {
+    let anchors = anchors(ders)?.filter(|_| !crls.is_empty());
+    let Some(anchors) = anchors else { return Ok(Vec::new()) };
+    let blocks = pem_or_der(crls, "X509 CRL");
+    let blocks = blocks.map_err(|error| StoreError::Failed(error.to_string()))?;
+    let read = |der: &Vec<u8>| {
+        VerifiedCrl::from_der(&PROVIDER, der, anchors.cas())
+            .map_err(|error| StoreError::Failed(error.to_string()))
+    };
+    blocks.iter().map(read).collect()
 }
 
 pub(super) fn anchors(ders: &[u8]) -> Result<Option<ListAnchors>, StoreError> {

@@ -5,6 +5,7 @@ use idgate_core::shell::ListMark;
 
 use super::TrustChange;
 use super::entries::{bump, hold};
+use super::list_of_lists_rows;
 use super::list_taking::{Refresh, Step, Taken, check_sources};
 use super::listed::{ListRow, TrustedListRecord};
 use crate::audit_chain::AuditEvent;
@@ -13,7 +14,7 @@ use crate::failure::Done;
 use crate::sql::{millis, number, time, unsigned};
 use crate::types::{FetchedList, ListFetch, ListSource, Refreshed, StoreError};
 
-/// Takes the list of `change`, or changes how the entry takes the one that it has.
+/// Stores the list of `change`, or changes how the entry uses its current list.
 pub(super) async fn add(
     db: &Db<'_>,
     issuer_id: &str,
@@ -28,13 +29,17 @@ pub(super) async fn add(
             let mark = mark(db, &prepared.source).await?;
             let taken = prepared.take(mark.as_ref(), now).map_err(StoreError::from)?;
             keep(db, &taken).await?;
+            if let Some(named) = &change.trusted_list {
+                let new = (issuer_id, change.list_of_lists.as_ref());
+                list_of_lists_rows::add(db, new, named, change.of_lists(), now).await?;
+            }
             Ok(check_sources(sources(db).await?.len())?)
         }
     }
 }
 
-/// Gives every entry that takes lists from there the one that was fetched, and keeps how the fetch went;
-/// with the entries for the audit log.
+/// Stores a fetched list in every entry that follows its URL, and notes the result of the fetch.
+/// Returns the outcome and the entries for the audit log.
 pub(crate) async fn refresh(
     db: &Db<'_>,
     fetched: &FetchedList,
@@ -43,7 +48,8 @@ pub(crate) async fn refresh(
     hold(db).await?;
     let of_url = sql(
         "SELECT issuer_id, url, list_type, organization, token, sha256, anchors, crls, providers, \
-         profile, allow_stale, test_only, sequence, listed, next_update, added_at \
+         profile, allow_stale, test_only, sequence, listed, next_update, added_at, \
+         (SELECT n.country FROM lists_of_lists AS n WHERE n.issuer_id = trusted_lists.issuer_id) \
          FROM trusted_lists WHERE url = $1 ORDER BY issuer_id {FOR UPDATE}",
     );
     let formers = db.all(of_url, &[&fetched.url], ListRow::read).await?;
@@ -61,8 +67,14 @@ pub(crate) async fn refresh(
     Ok((refresh.outcome, events))
 }
 
-/// Where lists are fetched from.
+/// Returns the URLs that lists are fetched from, the lists of lists first.
 pub(crate) async fn sources(db: &Db<'_>) -> Done<Vec<ListSource>> {
+    let mut all = list_of_lists_rows::sources(db).await?;
+    all.extend(lists(db).await?);
+    Ok(all)
+}
+
+async fn lists(db: &Db<'_>) -> Done<Vec<ListSource>> {
     let sql = sql("SELECT l.url, min(l.next_update), max(l.added_at), max(l.sequence), \
                    max(l.listed), max(f.tried_at), max(f.failures), max(f.failure) \
                    FROM trusted_lists AS l LEFT JOIN trusted_list_fetches AS f ON f.url = l.url \
@@ -70,6 +82,7 @@ pub(crate) async fn sources(db: &Db<'_>) -> Done<Vec<ListSource>> {
     let read = |row: &Row<'_>| {
         Ok(ListSource {
             url: row.get(0)?,
+            of_lists: false,
             next_update: row.time(1)?,
             added_at: row.time(2)?,
             sequence: unsigned(row.get(3)?),
@@ -80,7 +93,7 @@ pub(crate) async fn sources(db: &Db<'_>) -> Done<Vec<ListSource>> {
     db.all(sql, &[], read).await
 }
 
-/// Keeps how a fetch went, and forgets those of URLs that no entry follows any more.
+/// Notes the result of a fetch, and deletes the notes for URLs that no entry follows any more.
 pub(crate) async fn note(
     db: &Db<'_>,
     url: &str,
@@ -98,40 +111,45 @@ pub(crate) async fn note(
     db.run(forget, &[]).await.map(drop)
 }
 
-/// The lists of all entries, or of the one called `issuer_id`.
+/// Returns the lists of all entries, or of the one called `issuer_id`.
 pub(super) async fn records(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<TrustedListRecord>> {
     let sql = sql(
         "SELECT issuer_id, l.url, list_type, organization, token, sha256, anchors, crls, providers, \
          profile, allow_stale, test_only, sequence, listed, next_update, added_at, \
-         f.tried_at, f.failures, f.failure \
+         (SELECT n.country FROM lists_of_lists AS n WHERE n.issuer_id = l.issuer_id), f.tried_at, f.failures, f.failure \
          FROM trusted_lists AS l LEFT JOIN trusted_list_fetches AS f ON f.url = l.url \
          WHERE CAST($1 AS text) IS NULL OR issuer_id = $1",
     );
-    let read = |row: &Row<'_>| Ok(TrustedListRecord::new(ListRow::read(row)?, fetch(row, 16)?)?);
+    let read = |row: &Row<'_>| Ok(TrustedListRecord::new(ListRow::read(row)?, fetch(row, 17)?)?);
     db.all(sql, &[&issuer_id], read).await
 }
 
-/// Removes the list of an entry that has this hash, and says how many certificates it brought.
+/// Removes the list of an entry if it, or its list of lists, has this hash. Returns the number of
+/// certificates in the list.
 pub(super) async fn remove(db: &Db<'_>, issuer_id: &str, sha256: &[u8; 32]) -> Done<Option<usize>> {
     let record = records(db, Some(issuer_id)).await?.pop();
-    let record = record.filter(|record| record.row.sha256 == sha256);
+    let lists = list_of_lists_rows::records(db, Some(issuer_id)).await?.pop();
+    // The list of lists is the only reason to trust the list, so both are removed together.
+    let is_of_lists = lists.is_some_and(|lists| lists.sha256 == sha256);
+    let record = record.filter(|record| is_of_lists || record.row.sha256 == sha256);
     if record.is_some() {
         db.run(sql("DELETE FROM trusted_lists WHERE issuer_id = $1"), &[&issuer_id]).await?;
     }
     Ok(record.map(|record| record.certificates()))
 }
 
-async fn find(db: &Db<'_>, issuer_id: &str) -> Done<Option<ListRow>> {
+pub(super) async fn find(db: &Db<'_>, issuer_id: &str) -> Done<Option<ListRow>> {
     let sql = sql(
         "SELECT issuer_id, url, list_type, organization, token, sha256, anchors, crls, providers, \
-         profile, allow_stale, test_only, sequence, listed, next_update, added_at \
+         profile, allow_stale, test_only, sequence, listed, next_update, added_at, \
+         (SELECT n.country FROM lists_of_lists AS n WHERE n.issuer_id = trusted_lists.issuer_id) \
          FROM trusted_lists WHERE issuer_id = $1",
     );
     db.one(sql, &[&issuer_id], ListRow::read).await
 }
 
-/// The newest list that was seen of a source.
-async fn mark(db: &Db<'_>, source: &str) -> Done<Option<ListMark>> {
+/// Returns the mark of a source: the newest list that was seen from it.
+pub(super) async fn mark(db: &Db<'_>, source: &str) -> Done<Option<ListMark>> {
     let sql = sql("SELECT sequence, issued_at, payload_sha256, seen_at FROM trusted_list_marks \
                    WHERE source = $1 {FOR UPDATE}");
     let read = |row: &Row<'_>| {
@@ -145,10 +163,14 @@ async fn mark(db: &Db<'_>, source: &str) -> Done<Option<ListMark>> {
     db.one(sql, &[&source], read).await
 }
 
-/// Stores a list that was taken, and the mark of its source.
-async fn keep(db: &Db<'_>, taken: &Taken) -> Done<()> {
+/// Stores an accepted list, and the mark of its source.
+pub(super) async fn keep(db: &Db<'_>, taken: &Taken) -> Done<()> {
     put(db, &taken.row).await?;
-    let Taken { source, mark, .. } = taken;
+    keep_mark(db, &taken.source, &taken.mark).await
+}
+
+/// Stores the mark of a source: the newest list that was seen from it.
+pub(super) async fn keep_mark(db: &Db<'_>, source: &str, mark: &ListMark) -> Done<()> {
     let sql = sql("INSERT INTO trusted_list_marks \
                    (source, sequence, issued_at, payload_sha256, seen_at) \
                    VALUES ($1, $2, $3, $4, $5) ON CONFLICT (source) DO UPDATE \
@@ -156,10 +178,10 @@ async fn keep(db: &Db<'_>, taken: &Taken) -> Done<()> {
                    payload_sha256 = excluded.payload_sha256, seen_at = excluded.seen_at");
     let (sequence, hash) = (number(mark.sequence), mark.payload_sha256.as_slice());
     let (issued_at, seen_at) = (millis(mark.issued_at), millis(mark.seen_at));
-    db.run(sql, &[source, &sequence, &issued_at, &hash, &seen_at]).await.map(drop)
+    db.run(sql, &[&source, &sequence, &issued_at, &hash, &seen_at]).await.map(drop)
 }
 
-/// Stores a list in the place of the entry's former one.
+/// Stores a list in place of the entry's former one.
 async fn put(db: &Db<'_>, row: &ListRow) -> Done<()> {
     let sql =
         sql("INSERT INTO trusted_lists (issuer_id, url, list_type, organization, token, sha256, \
@@ -217,11 +239,12 @@ impl ListRow {
             listed: unsigned(row.get(13)?),
             next_update: row.time(14)?,
             added_at: row.time(15)?,
+            named_for: row.get(16)?,
         })
     }
 }
 
-/// How fetching goes, in the columns from `at` on.
+/// Reads the state of fetches from the columns that begin at `at`.
 fn fetch(row: &Row<'_>, at: usize) -> Done<Option<ListFetch>> {
     let failures: Option<i64> = row.get(at.saturating_add(1))?;
     let failure = row.get(at.saturating_add(2))?;

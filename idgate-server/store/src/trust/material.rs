@@ -33,7 +33,7 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// The material of all entries or of one, each with its entry, oldest first.
+/// Returns the material of all entries or of one, each with its entry's name, oldest first.
 pub(super) async fn of(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<(String, MaterialRow)>> {
     let sql = sql("SELECT issuer_id, kind, der, kid, test_only, added_at, doc_types \
                    FROM trust_materials WHERE CAST($1 AS text) IS NULL OR issuer_id = $1 \
@@ -52,7 +52,7 @@ pub(super) async fn of(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<(String
     db.all(sql, &[&issuer_id], read).await
 }
 
-/// The lists of all entries or of one, each with its entry.
+/// Returns the lists of all entries or of one, each with its entry's name.
 pub(super) async fn lists(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<(String, TrustList)>> {
     let sql = sql("SELECT issuer_id, kind, issued_at, next_update, certificates, skipped, \
                    test_only, added_at, sha256 FROM trust_lists \
@@ -73,7 +73,7 @@ pub(super) async fn lists(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<(Str
     db.all(sql, &[&issuer_id], read).await
 }
 
-/// Removes the material of one kind of an entry. Returns how much.
+/// Removes an entry's material of one kind. Returns the number of rows.
 pub(super) async fn remove_kind(db: &Db<'_>, issuer_id: &str, kind: &str) -> Done<usize> {
     let sql = sql("DELETE FROM trust_materials WHERE issuer_id = $1 AND kind = $2");
     db.run(sql, &[&issuer_id, &kind]).await

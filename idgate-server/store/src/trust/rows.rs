@@ -6,7 +6,7 @@ use idgate_core::trust::{DeviceResponseDocuments, OnUnknownRevocation, Revocatio
 
 use super::super::types::StoreError;
 use super::x509::{self, KEY, MaterialRow, Materials, TrustList};
-use super::{TrustKey, TrustRecord, TrustedListRecord};
+use super::{ListOfListsRow, TrustKey, TrustRecord, TrustedListRecord};
 
 /// The row of an entry.
 pub(crate) struct EntryRow {
@@ -33,7 +33,7 @@ impl TrustRecord {
         entry: EntryRow,
         rows: &[MaterialRow],
         lists: Vec<TrustList>,
-        trusted_list: Option<TrustedListRecord>,
+        (trusted_list, list_of_lists): (Option<TrustedListRecord>, Option<ListOfListsRow>),
     ) -> Result<Self, StoreError> {
         let EntryRow { issuer_id, iss, lists: texts, country, revocation, ekus, .. } = entry;
         let damaged = || StoreError::Failed(format!("trust entry {issuer_id} cannot be read"));
@@ -70,6 +70,7 @@ impl TrustRecord {
             device_response_documents: documents.ok_or_else(damaged)?,
             lists,
             trusted_list,
+            list_of_lists,
             etsi_tl: entry.etsi_tl,
             status_roots: x509::status_roots(materials)?,
             roots: x509::roots(materials)?,

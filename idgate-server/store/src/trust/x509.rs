@@ -59,7 +59,7 @@ pub struct NewList {
     pub sha256: [u8; 32],
 }
 
-/// What is stored about an imported list.
+/// The stored record of an imported list.
 #[derive(Clone, Debug)]
 pub struct TrustList {
     /// `master_list` or `vical`.
@@ -80,7 +80,7 @@ pub struct TrustList {
     pub added_at: UnixMillis,
 }
 
-/// Material that is to be stored.
+/// New material, ready to store.
 pub(crate) struct NewMaterial {
     pub(crate) kind: &'static str,
     pub(crate) der: Vec<u8>,
@@ -102,7 +102,7 @@ impl NewMaterial {
 }
 
 impl TrustChange {
-    /// The material in it, in order, apart from that of lists and CRLs.
+    /// Returns its material in order, except for that of lists and CRLs.
     pub(crate) fn materials(&self) -> Vec<NewMaterial> {
         let keys = self.keys.iter().map(|(key, kid)| NewMaterial {
             kid: kid.clone(),
@@ -129,12 +129,12 @@ impl TrustChange {
 }
 
 impl NewList {
-    /// The roots in it.
+    /// Returns its roots.
     pub(crate) fn materials(&self) -> impl Iterator<Item = NewMaterial> {
         self.list.roots.iter().map(|root| NewMaterial::root(root, self.origin))
     }
 
-    /// The record to store for it.
+    /// Returns the record to store for it.
     pub(crate) fn record(&self, test_only: bool, now: UnixMillis) -> TrustList {
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         let skipped = self.list.certificates.iter().filter(|listed| !is_usable(listed)).count();
@@ -167,8 +167,8 @@ impl NewList {
         };
         let kind = self.origin.name();
         Err(StoreError::Failed(format!(
-            "this {kind} of {issuer_id} {why}; to go back, `idgate trust remove {issuer_id} --sha256 HEX` \
-             the list in force first, by the hash that `idgate trust show` prints"
+            "this {kind} of {issuer_id} {why}; to go back, first remove the list in force with \
+             `idgate trust remove {issuer_id} --sha256 HEX`; `idgate trust show` prints its hash"
         )))
     }
 }
@@ -233,7 +233,7 @@ impl<'r> Materials<'r> {
     }
 }
 
-/// The roots of an entry.
+/// Returns the roots of an entry.
 pub(super) fn roots(
     materials: Materials<'_>,
 ) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
@@ -244,14 +244,14 @@ pub(super) fn roots(
     Ok(roots)
 }
 
-/// The roots of an entry for the signers of status lists.
+/// Returns the roots of an entry for the signers of status lists.
 pub(super) fn status_roots(
     materials: Materials<'_>,
 ) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
     roots_of_kind(materials, STATUS_ROOT, RootOrigin::RootFile)
 }
 
-/// The roots of an entry's SD-JWT VC issuers.
+/// Returns the roots of an entry's SD-JWT VC issuers.
 pub(super) fn sd_jwt_roots(
     materials: Materials<'_>,
 ) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
@@ -278,14 +278,14 @@ fn roots_of_kind(
     materials.of_kind(kind).map(root).collect()
 }
 
-/// The pinned document signers of an entry.
+/// Returns the pinned document signers of an entry.
 pub(super) fn pinned_signers(
     materials: Materials<'_>,
 ) -> Result<Vec<TrustCertificate<PinnedSigner>>, StoreError> {
     signers_of_kind(materials, PINNED_SIGNER)
 }
 
-/// The pinned SD-JWT VC issuers of an entry.
+/// Returns the pinned SD-JWT VC issuers of an entry.
 pub(super) fn sd_jwt_signers(
     materials: Materials<'_>,
 ) -> Result<Vec<TrustCertificate<PinnedSigner>>, StoreError> {

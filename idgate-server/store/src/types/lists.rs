@@ -1,53 +1,62 @@
-//! Trusted lists that are fetched: from where, and what became of them.
+//! Fetched trusted lists: their URLs, and the outcome of each fetch.
 
 use idgate_core::UnixMillis;
 
-/// How fetching a list goes.
+/// The state of a list's fetches.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ListFetch {
-    /// When it was last tried.
+    /// The time of the last attempt.
     pub tried_at: UnixMillis,
-    /// How often it failed since the last success.
+    /// The number of failures since the last success.
     pub failures: u64,
-    /// The last failure.
+    /// The reason of the last failure.
     pub failure: Option<String>,
 }
 
-/// A list that was fetched.
+/// A fetched list.
 #[derive(Clone, Debug)]
 pub struct FetchedList {
-    /// Where.
+    /// The URL that it was fetched from.
     pub url: String,
-    /// What came.
+    /// The list as it was received.
     pub token: Vec<u8>,
-    /// Take it although a newer one was seen.
+    /// Whether to accept it even if a newer one was seen.
     pub accept_rollback: bool,
 }
 
-/// What became of a fetched list.
+/// A fetched list of lists, with the lists that it names in place of those in force.
+#[derive(Clone, Debug)]
+pub struct FetchedListOfLists {
+    /// The list of lists.
+    pub list: FetchedList,
+    /// The lists that it names, by URL. An error says why a list could not be fetched.
+    pub named: Vec<(String, Result<Vec<u8>, String>)>,
+}
+
+/// The outcome for a fetched list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Refreshed {
-    /// It is in force.
+    /// It is new and in force.
     New {
-        /// The number of the one before.
+        /// The sequence number of the former list.
         from: u64,
-        /// Its own.
+        /// The sequence number of the new list.
         to: u64,
-        /// How many providers it has.
+        /// The number of providers in it; for a list of lists, the number of lists.
         providers: u64,
     },
-    /// It was in force.
+    /// It was in force already.
     Same,
     /// It is refused; the text says why.
     Refused(String),
     /// It is older than one that was seen.
     Rollback(String),
-    /// No entry takes it any more.
+    /// No entry follows it any more.
     Unwanted,
 }
 
 impl Refreshed {
-    /// Why it is not in force.
+    /// Returns the reason why it is not in force.
     pub fn failure(&self) -> Option<&str> {
         match self {
             Self::Refused(why) | Self::Rollback(why) => Some(why),
@@ -55,7 +64,7 @@ impl Refreshed {
         }
     }
 
-    /// Its name in the metrics.
+    /// Returns its name in the metrics.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::New { .. } => "new",
@@ -69,16 +78,18 @@ impl Refreshed {
 /// A URL that lists are fetched from.
 #[derive(Clone, Debug)]
 pub struct ListSource {
-    /// Where.
+    /// The URL.
     pub url: String,
-    /// When the next list is due, the first of all entries.
+    /// Whether it is a list of lists.
+    pub of_lists: bool,
+    /// The time at which the next list is due: the earliest of all entries.
     pub next_update: UnixMillis,
-    /// When the list in force was taken.
+    /// The time at which the list in force was accepted.
     pub added_at: UnixMillis,
-    /// The number of the list in force.
+    /// The sequence number of the list in force.
     pub sequence: u64,
-    /// How many providers it has.
+    /// The number of providers in it, or of lists that it points to.
     pub listed: u64,
-    /// How fetching goes.
+    /// The state of its fetches; `None`: it was not fetched again yet.
     pub fetch: Option<ListFetch>,
 }

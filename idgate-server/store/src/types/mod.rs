@@ -28,7 +28,7 @@ pub use self::endpoints::{EndpointRecord, EndpointRequest, HostStatus, Removed};
 pub use self::error::{PageError, StoreError};
 pub use self::events::{EventPage, StatusEvent};
 pub use self::idempotency::{Answered, MadeOnce, Once};
-pub use self::lists::{FetchedList, ListFetch, ListSource, Refreshed};
+pub use self::lists::{FetchedList, FetchedListOfLists, ListFetch, ListSource, Refreshed};
 pub use self::metrics::{MetricsSummary, Outcomes};
 pub use self::outbox::{
     DeadLetter, DeadLetterPage, DeliveryResult, Lane, Leased, Pending, PendingPage, Replay, Target,

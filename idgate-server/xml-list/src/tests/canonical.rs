@@ -1,4 +1,4 @@
-//! Canonical forms, by the examples of the recommendations.
+//! Canonical forms, with the examples of the recommendations.
 
 use crate::canonical::Method::{self, Exclusive, Inclusive};
 use crate::names::ns;
@@ -8,7 +8,7 @@ fn canonical(method: Method, text: &str) -> String {
     method.apply(document.root_element(), None).unwrap()
 }
 
-/// Of the element called `name`.
+/// The canonical form of the element called `name`.
 fn of_part(method: Method, text: &str, name: &str) -> String {
     let document = crate::tree::parsed(text).unwrap();
     let part = document.descendants().find(|one| one.tag_name().name() == name).unwrap();
@@ -23,16 +23,16 @@ fn assert_both(text: &str, expected: &str) {
 
 /// Canonical XML 1.0, 3.1 and 3.2, without processing instructions.
 #[test]
-fn comments_go_and_white_space_stays() {
+fn comments_are_removed_and_white_space_is_kept() {
     assert_both(
         "<?xml version=\"1.0\"?>\n<!-- before -->\n<doc>Hello,<!-- in --> world!\r\n  </doc>\n<!-- after -->",
         "<doc>Hello, world!\n  </doc>",
     );
 }
 
-/// Canonical XML 1.0, 3.3, without the attributes that its DTD brings.
+/// Canonical XML 1.0, 3.3, without the attributes that its DTD adds.
 #[test]
-fn tags_and_attributes_are_written_in_one_way() {
+fn tags_and_attributes_have_one_form() {
     assert_both(
         "<doc><e1   /><e2   ></e2><e3   name = \"elem3\"   id=\"elem3\"   />\
          <e4 c='1' b:x='2' xmlns:b='urn:b' a:y='3' xmlns:a='urn:z' b='4'/></doc>",
@@ -43,7 +43,7 @@ fn tags_and_attributes_are_written_in_one_way() {
 
 /// Canonical XML 1.0, 3.4.
 #[test]
-fn characters_are_escaped_as_the_recommendation_has_it() {
+fn characters_are_escaped_as_in_the_recommendation() {
     assert_both(
         "<doc><text>First line&#x0d;&#10;Second line</text><value>&#x32;</value>\
          <compute><![CDATA[value>\"0\" && value<\"10\" ?\"valid\":\"error\"]]></compute>\
@@ -63,7 +63,7 @@ fn white_space_in_a_value_is_a_space() {
 
 /// Exclusive XML Canonicalization 1.0, 2.2.
 #[test]
-fn a_part_takes_every_namespace_or_those_that_it_uses() {
+fn a_part_has_all_namespaces_or_only_used_ones() {
     let text = "<n0:local xmlns:n0=\"foo:bar\" xmlns:n3=\"ftp://example.org\">\
                 <n1:elem2 xmlns:n1=\"http://example.net\" xml:lang=\"en\">\
                 <n3:stuff xmlns:n3=\"ftp://example.org\"/></n1:elem2></n0:local>";
@@ -80,7 +80,7 @@ fn a_part_takes_every_namespace_or_those_that_it_uses() {
 }
 
 #[test]
-fn the_default_namespace_is_taken_back_where_it_ends() {
+fn the_default_namespace_is_undeclared_where_it_ends() {
     assert_both(
         "<a xmlns=\"urn:a\"><b xmlns=\"\"><c xmlns=\"\"/><d xmlns=\"urn:a\"/></b></a>",
         "<a xmlns=\"urn:a\"><b xmlns=\"\"><c></c><d xmlns=\"urn:a\"></d></b></a>",
@@ -96,7 +96,7 @@ fn a_prefix_may_be_bound_again() {
 }
 
 #[test]
-fn an_inclusive_part_inherits_the_attributes_of_xml() {
+fn an_inclusive_part_inherits_xml_attributes() {
     let text = "<a xml:lang=\"en\" xml:space=\"default\"><b xml:lang=\"fr\"><c xml:space=\"preserve\" a=\"1\"/></b></a>";
     assert_eq!(
         of_part(Inclusive, text, "c"),
@@ -115,7 +115,7 @@ fn one_element_is_left_out_with_all_in_it() {
 }
 
 #[test]
-fn a_canonical_form_has_a_bound() {
+fn a_canonical_form_over_32_mib_is_refused() {
     let long = "u".repeat(1024 * 1024);
     let text = format!("<a xmlns:p=\"{long}\">{}</a>", "<p:b/>".repeat(40));
     let document = crate::tree::parsed(&text).unwrap();

@@ -1,4 +1,4 @@
-//! Content of lists: which providers and services are taken.
+//! Content of lists: the accepted providers and services.
 
 use idgate_core::shell::{
     ListAnchors, ListRules, ListTerms, TrustEntry, TrustedList, TrustedListErrorKind,
@@ -25,7 +25,7 @@ fn skipped(list: &TrustedList) -> Vec<Option<&'static str>> {
 }
 
 #[test]
-fn a_national_list_has_qualified_providers_unless_pid_are_looked_for() {
+fn a_national_list_gives_qualified_providers_unless_pid_is_requested() {
     let der = issuer().der;
     let services = [service(QEAA, GRANTED, &[&der]), service(PID, GRANTED, &[&der])];
     let list = national().with(provider("P", "VATUT-1", "XX", &services));
@@ -38,7 +38,7 @@ fn a_national_list_has_qualified_providers_unless_pid_are_looked_for() {
         assert_eq!(read.list_type, found);
         assert_eq!(read.providers[0].services.len(), 1);
         assert_eq!(read.other_services, 1);
-        assert_eq!(read.providers[0].provider.country.as_deref(), Some("UT"), "that of the list");
+        assert_eq!(read.providers[0].provider.country.as_deref(), Some("UT"), "the list's country");
     }
     for wanted in [ListType::Av, ListType::Mdl, ListType::PubEaa] {
         let refused = import_as(&list, Some(wanted)).unwrap_err();
@@ -49,7 +49,7 @@ fn a_national_list_has_qualified_providers_unless_pid_are_looked_for() {
 }
 
 #[test]
-fn services_of_other_types_are_counted_and_providers_without_others_are_left_out() {
+fn services_of_other_types_are_counted_and_their_providers_omitted() {
     let services: Vec<String> = ["CA/QC", "TSA/QTST", "EAA", "EAA/Pub-EAA"]
         .iter()
         .map(|kind| {
@@ -70,7 +70,7 @@ fn services_of_other_types_are_counted_and_providers_without_others_are_left_out
 }
 
 #[test]
-fn a_list_that_names_no_provider_is_taken() {
+fn a_list_without_providers_is_accepted() {
     let read = import(&XmlList::new(XmlKind::Age, NOW.0).sign(&signer())).unwrap();
     assert!(read.providers.is_empty());
     let mut entry = TrustEntry::new(IssuerId::new("eu-av"));
@@ -79,7 +79,7 @@ fn a_list_that_names_no_provider_is_taken() {
 }
 
 #[test]
-fn only_what_is_in_force_now_counts() {
+fn only_services_in_force_are_accepted() {
     let der = issuer().der;
     for (status, why) in [
         ("granted", None),
@@ -97,7 +97,7 @@ fn only_what_is_in_force_now_counts() {
 }
 
 #[test]
-fn the_history_of_a_service_brings_nothing() {
+fn the_history_of_a_service_is_ignored() {
     let der = issuer().der;
     let withdrawn = service(QEAA, "withdrawn", &[]);
     let former = service(QEAA, GRANTED, &[&der]).replace("TSPService", "ServiceHistoryInstance");
@@ -121,7 +121,7 @@ fn a_key_that_is_withdrawn_in_one_service_is_withdrawn_in_all_of_the_provider() 
 }
 
 #[test]
-fn what_begins_later_counts_from_then_on() {
+fn a_later_status_counts_from_its_start() {
     let der = issuer().der;
     let at = |time: &str| {
         let service = service(QEAA, GRANTED, &[&der]).replace("2026-01-01T00:00:00Z", time);
@@ -174,7 +174,7 @@ fn a_critical_extension_of_the_scheme_refuses_the_list() {
 }
 
 #[test]
-fn a_name_is_no_key_and_what_is_no_certificate_is_told() {
+fn names_are_not_keys_and_garbled_certificates_are_reported() {
     let der = issuer().der;
     let nameless = service(QEAA, GRANTED, &[]).replace(
         "<ServiceDigitalIdentity>",
@@ -191,7 +191,7 @@ fn a_name_is_no_key_and_what_is_no_certificate_is_told() {
 }
 
 #[test]
-fn the_scheme_has_to_say_what_a_list_is_and_when() {
+fn a_list_without_its_version_number_type_or_dates_is_refused() {
     let signed = |from: &str, to: &str| {
         let (signer, at) = (signer(), signed_at());
         let text = age_list().text();
@@ -241,7 +241,7 @@ fn the_list_of_lists_has_no_providers() {
 }
 
 #[test]
-fn dates_are_held_to_those_of_every_list() {
+fn dates_follow_the_rules_of_every_list() {
     let due = |ms: u64| age_list().due(ms).sign(&signer());
     assert_refused(&due(NOW.0 - 1000), "was due to be replaced on");
     assert_refused(&due(NOW.0 + 300 * 24 * 3_600_000), "10 months; 6 are allowed");
@@ -251,7 +251,7 @@ fn dates_are_held_to_those_of_every_list() {
 }
 
 #[test]
-fn an_older_list_and_another_of_the_same_number_are_a_rollback() {
+fn an_older_list_or_another_with_the_same_number_is_a_rollback() {
     let taken = import(&age_list().sign(&signer())).unwrap();
     let mark = taken.mark(None, NOW);
     let check = |list: &XmlList| {
@@ -272,7 +272,7 @@ fn an_older_list_and_another_of_the_same_number_are_a_rollback() {
     }
 }
 
-/// A signature made again over the same list says nothing new.
+/// A new signature over the same list does not change the list.
 #[test]
 fn the_same_list_signed_again_is_the_same_list() {
     let (signer, at) = (signer(), signed_at());
@@ -322,7 +322,7 @@ fn a_list_with_more_than_256_pointers_is_refused() {
 }
 
 #[test]
-fn a_list_of_another_territory_than_the_one_asked_for_is_refused() {
+fn a_list_of_another_territory_than_required_is_refused() {
     let mut list = national();
     list.territory = "EL".into();
     let file = list.sign(&signer());
@@ -346,7 +346,7 @@ fn a_list_of_another_territory_than_the_one_asked_for_is_refused() {
 }
 
 #[test]
-fn providers_that_share_an_identifier_and_not_a_name_stay_two() {
+fn providers_with_one_identifier_and_two_names_stay_separate() {
     let (der, other) = (issuer().der, Identity::issuer_root(Curve::P256, NOW.0).der);
     let one = provider("One", "VATUT-1", "UT", &[service(QEAA, GRANTED, &[&der])]);
     let two = provider("Two", "VATUT-1", "UT", &[service(QEAA, GRANTED, &[&other])]);
@@ -354,7 +354,7 @@ fn providers_that_share_an_identifier_and_not_a_name_stay_two() {
     let list = national().with(one).with(two).with(withdrawn);
     let read = import_as(&list, None).unwrap();
     let names: Vec<&str> = read.providers.iter().map(|one| &*one.provider.name).collect();
-    assert_eq!(names, ["One", "Two"], "an entry that comes again is the same provider");
+    assert_eq!(names, ["One", "Two"], "a repeated entry is the same provider");
     // A key that Two withdrew is still in force for One.
     let granted = "is withdrawn, or has a status that is not known";
     assert_eq!(skipped(&read), [None, None, Some(granted)]);

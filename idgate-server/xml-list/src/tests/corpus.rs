@@ -1,5 +1,5 @@
-//! One good list that is written in many ways, and lists in which a good signature is put around other content, next to
-//! it or in front of it. [`super::xmlsec`] shows the same ones to another program.
+//! One good list in many notations, and lists in which a good signature is placed around other
+//! content, next to it or in front of it. [`super::xmlsec`] gives the same lists to xmlsec1.
 
 use idgate_core::shell::TrustedList;
 use idgate_testkit::keys::Curve;
@@ -10,14 +10,14 @@ use idgate_testkit::xml_list::{
 
 use super::{NOW, age_list, import, signed_at, signer};
 
-/// A list, and whether it says what was signed.
+/// A list, and whether its content is the signed one.
 pub(super) struct Case {
     pub(super) name: String,
     pub(super) text: String,
     pub(super) is_good: bool,
 }
 
-/// A provider that was never signed.
+/// A provider that is in no signed list.
 fn evil_provider() -> String {
     let der = Identity::issuer_root(Curve::P256, NOW.0).der;
     provider("Evil", "NTRUT-666", "UT", &[service(PAA, GRANTED, &[&der])])
@@ -71,7 +71,7 @@ pub(super) fn corpus() -> Vec<Case> {
     cases.0
 }
 
-/// Differences that a canonical form takes away, and others.
+/// Adds differences that a canonical form removes, and differences that it keeps.
 fn dresses(cases: &mut Cases, kind: &str, file: &str) {
     cases.good(&format!("{kind}: as made"), file);
     cases.good(
@@ -118,7 +118,7 @@ fn dresses(cases: &mut Cases, kind: &str, file: &str) {
     );
 }
 
-/// The signed list is kept somewhere, and the root says something else.
+/// Adds lists that contain the signed list somewhere, but have a different root.
 fn wrapped(cases: &mut Cases, kind: &str, file: &str) {
     let [before, signature, after] = parts(file);
     let end = "</TrustServiceStatusList>";
@@ -172,7 +172,7 @@ fn wrapped(cases: &mut Cases, kind: &str, file: &str) {
     );
 }
 
-/// Parts are put elsewhere, twice, or not at all.
+/// Adds lists with moved, repeated or missing parts.
 fn moved(cases: &mut Cases, kind: &str, file: &str) {
     let [before, signature, after] = parts(file);
     let (head, tail) = before.split_at(before.find("<SchemeInformation>").unwrap());
@@ -235,7 +235,7 @@ fn moved(cases: &mut Cases, kind: &str, file: &str) {
     cases.bad(&format!("{kind}: signature of another namespace"), file.replace(DS_NS, "urn:other"));
 }
 
-/// Declarations of namespaces, which the inclusive form keeps and the exclusive one does not.
+/// Adds declarations of namespaces, which the inclusive form keeps and the exclusive one does not.
 fn namespaces(cases: &mut Cases, kind: &str, file: &str, method: &str) {
     let is_exclusive = method == EXCLUSIVE;
     let unused = file.replacen(" TSLTag=", " xmlns:unused=\"urn:unused\" TSLTag=", 1);
@@ -268,13 +268,13 @@ fn names(list: &TrustedList) -> Vec<String> {
 }
 
 #[test]
-fn what_is_taken_says_what_was_signed_and_nothing_else() {
+fn an_accepted_list_has_only_signed_content() {
     let cases = corpus();
     assert!(cases.len() > 150, "{}", cases.len());
     for Case { name, text, is_good } in &cases {
         match import(text) {
             Ok(list) => {
-                assert!(is_good, "{name} was taken");
+                assert!(is_good, "{name} was accepted");
                 assert_eq!(names(&list), ["Ages"], "{name}");
                 assert_eq!(list.providers[0].services[0].certificates.len(), 1, "{name}");
             }
@@ -283,9 +283,10 @@ fn what_is_taken_says_what_was_signed_and_nothing_else() {
     }
 }
 
-/// A byte that is changed, left out or put in anywhere: a list that is still taken says the same.
+/// Changes, removes or inserts a byte anywhere. If the list is still accepted, its content is the
+/// same.
 #[test]
-fn no_change_of_one_byte_lets_other_content_pass() {
+fn a_changed_byte_never_changes_accepted_content() {
     let file = age_list().sign(&signer());
     let good = import(&file).unwrap();
     let bytes = file.as_bytes();

@@ -1,4 +1,4 @@
-//! The list of lists: what it says about the list of one territory, and why it is refused.
+//! The list of lists: its pointer to the list of one territory, and the reasons to refuse it.
 
 use idgate_core::shell::{ListMark, ListOfLists};
 use idgate_testkit::xml_list::pointer;
@@ -8,7 +8,7 @@ use crate::{import_list_of_lists, recall_list_of_lists};
 
 const PLACE: &str = "https://lists.example/ut.xml";
 
-/// A signer of the list of the territory.
+/// A signer of the territory's list.
 fn national_signer(seed: &str) -> Identity {
     let key = SigningKey::from_seed(Curve::P256, seed);
     signer().builder.with(|one| one.spki = key.public_spki()).self_sign(&key)
@@ -42,7 +42,7 @@ fn assert_none(pointers: &[String], why: &str) {
 }
 
 #[test]
-fn the_pointer_of_a_territory_says_where_its_list_is_and_who_signs_it() {
+fn a_pointer_gives_the_url_and_the_signers_of_a_territorys_list() {
     let (one, two) = (national_signer("a").der, national_signer("b").der);
     let pointers = [
         pointer("XX", "https://lists.example/xx.xml", &[&one]),
@@ -79,7 +79,7 @@ fn a_territory_with_two_pointers_is_refused() {
 }
 
 #[test]
-fn a_pointer_to_another_form_or_type_or_with_two_values_is_none() {
+fn a_pointer_to_another_format_or_type_or_with_two_values_is_ignored() {
     let twice = "<OtherInformation><SchemeTerritory>UT</SchemeTerritory></OtherInformation>";
     for (from, to) in [
         ("application/vnd.etsi.tsl+xml", "application/pdf"),
@@ -109,7 +109,7 @@ fn a_pointer_without_an_https_url_is_refused() {
 
 #[test]
 fn a_pointer_without_a_certificate_that_can_sign_is_refused() {
-    // A CA would admit all its customers.
+    // A CA would admit all its customers as signers.
     let ca = idgate_testkit::trusted_list::list_ca(NOW.0).der;
     for signers in [&[][..], &[&ca[..]], &[&b"no certificate"[..]]] {
         assert_none(

@@ -48,7 +48,7 @@ fn signed_at() -> String {
     age_list().issued
 }
 
-/// Read with `anchors` as those who may sign it.
+/// Imports a list that `anchors` may sign.
 fn import_with(file: &str, anchors: &[u8]) -> Result<TrustedList, TrustedListError> {
     let anchors = ListAnchors::from_file(&PROVIDER, anchors).unwrap();
     import_trusted_list(&PROVIDER, file.as_bytes(), &ListRules::new(&anchors), NOW)
@@ -72,7 +72,7 @@ fn assert_not_authentic(file: &str, why: &str) {
 }
 
 #[test]
-fn the_age_list_is_taken_as_it_is_signed() {
+fn a_signed_age_list_is_accepted() {
     let list = import(&age_list().sign(&signer())).unwrap();
     assert_eq!((list.list_type, list.sequence), (ListType::Av, 7));
     assert_eq!(list.operator, "Example Operator");
@@ -86,7 +86,7 @@ fn the_age_list_is_taken_as_it_is_signed() {
 }
 
 #[test]
-fn both_ways_to_take_the_signature_out_and_both_canonical_forms_are_read() {
+fn both_signature_transforms_and_both_canonical_forms_are_accepted() {
     let (signer, at) = (signer(), signed_at());
     let text = age_list().text();
     for by_xpath in [true, false] {
@@ -113,13 +113,13 @@ fn a_list_is_signed_by_ecdsa_on_the_three_curves() {
 }
 
 #[test]
-fn a_list_without_certificates_is_of_the_signer_among_the_anchors() {
+fn a_list_without_certificates_is_verified_with_an_anchor() {
     let (signer, at) = (signer(), signed_at());
     let text = age_list().text();
     let bare = XmlSigner { chain: Vec::new(), ..XmlSigner::of(&signer, &at) };
     let file = bare.sign(&text);
     assert!(import(&file).is_ok());
-    // The one of several that was signed.
+    // The signed properties name one of several anchors.
     let both = [signer.der.clone(), issuer().der].concat();
     assert!(import_with(&file, &both).is_ok());
     let unnamed = XmlSigner { named: None, ..bare }.sign(&text);
@@ -129,7 +129,7 @@ fn a_list_without_certificates_is_of_the_signer_among_the_anchors() {
 }
 
 #[test]
-fn a_mark_of_byte_order_and_a_declaration_may_come_first() {
+fn a_byte_order_mark_and_an_xml_declaration_may_come_first() {
     let file = age_list().sign(&signer());
     for before in [
         "\u{feff}",
@@ -142,7 +142,7 @@ fn a_mark_of_byte_order_and_a_declaration_may_come_first() {
 }
 
 #[test]
-fn a_list_that_is_stored_is_read_again_after_its_end() {
+fn a_stored_list_is_read_again_after_it_expired() {
     let file = age_list().sign(&signer());
     let taken = import(&file).unwrap();
     let later = NOW.plus(400 * 24 * 3600 * 1000);
@@ -152,7 +152,7 @@ fn a_list_that_is_stored_is_read_again_after_its_end() {
 }
 
 #[test]
-fn a_list_in_json_goes_the_way_of_json() {
+fn a_list_in_json_is_read_as_json() {
     use idgate_testkit::trusted_list::{Kind, TrustedList as Made};
     let token = Made::new(Kind::Pid, NOW.0).sign(&signer());
     assert_eq!(import(&token).unwrap().list_type, ListType::Pid);
@@ -160,9 +160,9 @@ fn a_list_in_json_goes_the_way_of_json() {
     assert_eq!(again.list_type, ListType::Pid);
 }
 
-/// As the reference verifier carries it: reformatted after it was signed, so it must be refused.
+/// The copy in the reference verifier was reformatted after it was signed, so it must be refused.
 #[test]
-fn the_published_age_list_is_refused_for_its_digest_and_for_nothing_before() {
+fn the_published_age_list_is_refused_only_for_its_digest() {
     let Some(vectors) = std::env::var_os("IDGATE_VECTORS") else { return };
     let file = std::path::Path::new(&vectors).join("eu-av/av-etsi-trusted-list.xml");
     let Ok(file) = std::fs::read_to_string(file) else { return };

@@ -1,8 +1,9 @@
-//! The reader checks the signer first, then the signature. It reads the content only when both are good.
+//! The reader checks the signer first, then the signature. It reads the content only if both are
+//! valid.
 
 use super::*;
 
-/// Texts that are not lists of providers, each with the reason why.
+/// Texts that are not lists of providers, each with the expected reason.
 fn contents() -> Vec<(String, &'static str)> {
     let text = age_list().text();
     let cut = |from: &str, to: &str| {

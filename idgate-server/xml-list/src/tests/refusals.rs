@@ -1,4 +1,4 @@
-//! Signatures that are refused, one rule each.
+//! Refused signatures, with one test for each rule.
 
 use idgate_core::shell::TrustedListErrorKind;
 use idgate_testkit::keys::Curve;
@@ -10,13 +10,13 @@ use super::{
     NOW, age_list, assert_not_authentic, assert_refused, import, import_with, signed_at, signer,
 };
 
-/// The age list, with a `SignedInfo` that was changed before it was signed.
+/// The age list. Its `SignedInfo` was changed by `edit` before it was signed.
 fn edited(edit: impl Fn(String) -> String + 'static) -> String {
     let (signer, at) = (signer(), signed_at());
     XmlSigner::of(&signer, &at).editing(edit).sign(&age_list().text())
 }
 
-/// The same with one text for another.
+/// The age list with a replaced text in its `SignedInfo`.
 fn replaced(from: &'static str, to: &'static str) -> String {
     edited(move |text| {
         assert!(text.contains(from), "{from}");
@@ -178,8 +178,8 @@ fn a_second_element_with_the_identifier_of_the_properties_is_refused() {
 }
 
 #[test]
-fn other_transforms_than_the_two_are_refused() {
-    let unread = "by way of a transform that is not read";
+fn transforms_other_than_the_two_are_refused() {
+    let unread = "with a transform that is not supported";
     for (from, to) in [
         ("Filter=\"subtract\"", "Filter=\"intersect\""),
         ("Filter=\"subtract\"", "Filter=\"union\""),
@@ -210,7 +210,7 @@ fn other_transforms_than_the_two_are_refused() {
         text.replace(again, &second)
     });
     assert_not_authentic(&twice, unread);
-    let count = "by way of two transforms";
+    let count = "is not signed with two transforms";
     assert_not_authentic(
         &replaced(
             "<ds:Transforms><ds:Transform Algorithm=\"http://www.w3.org/2002/06/xmldsig-filter2\">",
@@ -228,7 +228,7 @@ fn other_transforms_than_the_two_are_refused() {
 
 #[test]
 fn other_canonical_forms_are_refused() {
-    let why = "in another canonical form";
+    let why = "in a canonical form other than";
     for (from, to) in [
         (
             "CanonicalizationMethod Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#",
@@ -267,7 +267,7 @@ fn weak_and_unknown_algorithms_are_refused() {
         let with = XmlSigner { algorithm: algorithm.into(), ..XmlSigner::of(&signer, &at) };
         assert_not_authentic(
             &with.sign(&age_list().text()),
-            "by another algorithm than RSA and ECDSA",
+            "with an algorithm other than RSA and ECDSA",
         );
     }
     for digest in
@@ -275,7 +275,7 @@ fn weak_and_unknown_algorithms_are_refused() {
     {
         let weak =
             edited(move |text| text.replacen("http://www.w3.org/2001/04/xmlenc#sha256", digest, 1));
-        assert_not_authentic(&weak, "digested by another hash than SHA-256");
+        assert_not_authentic(&weak, "digested with a hash other than SHA-256");
     }
 }
 
@@ -353,7 +353,7 @@ fn a_list_signed_before_it_was_issued_or_in_the_future_is_refused() {
 }
 
 #[test]
-fn another_certificate_than_the_signed_one_is_refused() {
+fn a_certificate_other_than_the_signed_one_is_refused() {
     let (signer, at, other) = (signer(), signed_at(), Identity::iaca(Curve::P256, NOW.0));
     let with = XmlSigner { named: Some(other.der.clone()), ..XmlSigner::of(&signer, &at) };
     assert_not_authentic(&with.sign(&age_list().text()), "names another signer's certificate");
@@ -366,7 +366,7 @@ fn another_certificate_than_the_signed_one_is_refused() {
 }
 
 #[test]
-fn a_signer_that_is_not_an_anchor_and_not_below_one_is_refused() {
+fn a_signer_that_is_neither_an_anchor_nor_below_one_is_refused() {
     let ca = list_ca(NOW.0);
     let below = list_signer_below(&ca, "Example Operator", NOW.0);
     let refused = import(&age_list().sign(&below)).unwrap_err();
@@ -397,7 +397,7 @@ fn more_than_ten_certificates_or_one_that_cannot_be_read_are_refused() {
     assert_not_authentic(&unread.sign(&age_list().text()), "whose certificate cannot be read");
 }
 
-/// The methods of `SignedInfo` and of the references need not be the same one.
+/// `SignedInfo` and the references may have different canonicalization methods.
 #[test]
 fn each_reference_has_its_own_canonical_form() {
     // The canonical forms of a list without prefixes are the same.

@@ -1,4 +1,4 @@
-//! Lists that are signed with RSA, by OpenSSL.
+//! Lists that OpenSSL signs with RSA.
 
 use std::fs;
 use std::process::Command;
@@ -13,7 +13,7 @@ use crate::import_trusted_list;
 /// A signer of lists with an RSA key of that size.
 struct RsaSigner {
     dir: tempfile::TempDir,
-    /// The begin of its certificate, which OpenSSL made: now, for these tests.
+    /// The start of validity of its certificate, which these tests use as the current time.
     now: UnixMillis,
 }
 
@@ -57,7 +57,7 @@ impl RsaSigner {
         fs::read(self.dir.path().join("signature")).unwrap()
     }
 
-    /// The age list, signed in one way and named as signed in another.
+    /// Signs the age list with `digest` and padding, and names `algorithm` in it.
     fn sign(&self, algorithm: &str, (digest, pss): (&'static str, bool)) -> String {
         let list = XmlList::new(XmlKind::Age, self.now.0);
         let signer = XmlSigner {
@@ -88,7 +88,7 @@ const PKCS1: &str = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha";
 const PSS: &str = "http://www.w3.org/2007/05/xmldsig-more#sha";
 
 #[test]
-fn rsa_is_read_in_both_paddings_with_each_hash() {
+fn rsa_is_accepted_with_both_paddings_and_each_hash() {
     let signer = RsaSigner::new(2048);
     for digest in ["sha256", "sha384", "sha512"] {
         let bits = &digest[3..];
@@ -100,7 +100,7 @@ fn rsa_is_read_in_both_paddings_with_each_hash() {
 }
 
 #[test]
-fn rsa_in_another_padding_or_with_another_hash_than_is_said_is_refused() {
+fn rsa_with_a_padding_or_hash_other_than_named_is_refused() {
     let signer = RsaSigner::new(2048);
     for (algorithm, how) in [
         (format!("{PKCS1}256"), ("sha256", true)),

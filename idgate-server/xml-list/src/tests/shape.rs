@@ -40,7 +40,7 @@ fn another_encoding_or_version_is_refused() {
         let declared = format!("<?xml version=\"1.0\" encoding=\"{encoding}\"?>{file}");
         assert_refused(&declared, "is XML that is not in UTF-8");
     }
-    assert_refused(&format!("<?xml version=\"1.1\"?>{file}"), "of another version than 1.0");
+    assert_refused(&format!("<?xml version=\"1.1\"?>{file}"), "of a version other than 1.0");
     assert_bytes_refused(b"<a>\xff</a>", "is XML that is not in UTF-8");
     let wide: Vec<u8> = file.encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_bytes_refused(&[b"\xef\xbb\xbf<", &wide[..]].concat(), "");
@@ -54,7 +54,7 @@ fn a_list_of_more_than_16_mib_is_refused() {
 }
 
 #[test]
-fn elements_have_a_bound_on_depth_number_attributes_and_namespaces() {
+fn too_many_elements_attributes_or_namespaces_are_refused() {
     let deep = format!("{}{}", "<a>".repeat(41), "</a>".repeat(41));
     assert_bytes_refused(deep.as_bytes(), "more than 40 deep");
     let deep = format!("{}{}", "<a>".repeat(40), "</a>".repeat(40));
@@ -100,19 +100,19 @@ fn a_name_of_more_than_128_bytes_is_refused() {
 #[test]
 fn a_text_with_more_than_1000000_equals_signs_is_refused() {
     let of = |count: usize| format!("<a>{}</a>", "=".repeat(count));
-    assert_bytes_refused(of(1_000_001).as_bytes(), "has more than 1000000 signs =");
+    assert_bytes_refused(of(1_000_001).as_bytes(), "has more than 1000000 = characters");
     assert_bytes_refused(of(1_000_000).as_bytes(), "not a TrustServiceStatusList");
 }
 
 #[test]
 fn a_text_with_more_than_524288_less_than_signs_is_refused() {
     let of = |count: usize| format!("<a><!--{}--></a>", "<".repeat(count));
-    assert_bytes_refused(of(524_286).as_bytes(), "has more than 524288 signs <");
+    assert_bytes_refused(of(524_286).as_bytes(), "has more than 524288 < characters");
     assert_bytes_refused(of(524_285).as_bytes(), "not a TrustServiceStatusList");
 }
 
 #[test]
-fn a_canonical_form_of_more_than_32_mib_is_refused_also_at_its_last_text_or_value() {
+fn a_canonical_form_of_more_than_32_mib_is_refused_even_at_its_last_text_or_value() {
     let file = age_list().sign(&signer());
     let text = format!("{}</TrustServiceStatusList>", ">".repeat(9 * 1024 * 1024));
     let value = format!("<a b='{}'/></TrustServiceStatusList>", "\"".repeat(6 * 1024 * 1024));
@@ -124,7 +124,7 @@ fn a_canonical_form_of_more_than_32_mib_is_refused_also_at_its_last_text_or_valu
 }
 
 #[test]
-fn what_is_not_well_formed_is_refused() {
+fn malformed_xml_is_refused() {
     for text in [
         "<",
         "<a",
@@ -149,7 +149,7 @@ fn what_is_not_well_formed_is_refused() {
 }
 
 #[test]
-fn an_explanation_has_no_more_of_a_list_than_helps() {
+fn a_reason_quotes_little_of_the_list() {
     let name = "n".repeat(10_000);
     let refused = super::import(&format!("<a></{name}>")).unwrap_err().to_string();
     assert!(refused.contains("is not well-formed XML"), "{refused}");
@@ -158,7 +158,7 @@ fn an_explanation_has_no_more_of_a_list_than_helps() {
 
 #[test]
 fn another_document_is_refused() {
-    assert_bytes_refused(b"<html>log in</html>", "is XML, and not a TrustServiceStatusList");
+    assert_bytes_refused(b"<html>log in</html>", "is XML but not a TrustServiceStatusList");
     let other = age_list().sign(&signer()).replace("02231/v2#", "02231/v3#");
     assert_refused(&other, "not a TrustServiceStatusList");
 }

@@ -1,4 +1,4 @@
-//! Trusted lists that are attacked, and imports that are cut short.
+//! Attacks on trusted lists, and interrupted imports.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::mdoc_tamper::{Authority, ISSUER_ID, VERIFIED};
 use crate::server::{Installation, Output, eventually};
 use crate::tenant::now_ms;
 
-/// A signer of lists with an RSA key of that size, made by OpenSSL.
+/// A signer of lists with an RSA key that OpenSSL made.
 struct RsaSigner {
     dir: tempfile::TempDir,
 }
@@ -46,10 +46,10 @@ impl RsaSigner {
         fs::read(self.dir.path().join("cert.der")).unwrap()
     }
 
-    /// A list of that `alg`, signed with this padding.
+    /// A list with this `alg` in its header, signed with this padding.
     fn sign(&self, alg: &str, padding: &str) -> String {
         let chain = idgate_testkit::jws::x5c(&[&self.der()]);
-        // Its certificate was made just before.
+        // The certificate was made just before, so the list is not signed before it is valid.
         let iat = numeric_date(now_ms());
         let header = json!({ "alg": alg, "x5c": chain, "iat": iat }).to_string();
         let payload = mdl_list(7, &[]).payload.to_string();
@@ -64,7 +64,7 @@ impl RsaSigner {
 const PSS: &str = "-sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen:32";
 
 #[test]
-fn a_list_may_be_signed_by_rsa_from_2048_bits_in_the_way_that_its_header_says() {
+fn a_list_signed_by_rsa_needs_2048_bits_and_the_padding_of_its_alg() {
     let (signer, short) = (RsaSigner::new(2048), RsaSigner::new(1024));
     let refused = |why| (3, why);
     for (signer, alg, padding, (code, why)) in [
@@ -86,9 +86,10 @@ fn a_list_may_be_signed_by_rsa_from_2048_bits_in_the_way_that_its_header_says() 
     }
 }
 
-/// In the place of one list is another, with everything that it brings and its number, or nothing changed.
+/// After a killed import, the new list is stored with its issuers and its number, or nothing
+/// changed.
 #[test]
-fn an_import_killed_at_any_write_leaves_the_one_list_or_the_other() {
+fn an_import_killed_at_any_write_leaves_the_old_or_the_new_list() {
     let installation = Installation::in_directory();
     let authority = Authority::new(now_ms());
     let first = installation.file("first.jwt", token(&mdl_list(7, &[&authority.root.der])));
@@ -117,7 +118,7 @@ fn an_import_killed_at_any_write_leaves_the_one_list_or_the_other() {
             7 => {
                 before += 1;
                 assert_eq!(providers, 1);
-                // Its number was not seen.
+                // The number 8 was not stored as seen.
                 assert_eq!(import(&installation, first.to_str().unwrap(), &[]).code, 0);
             }
             8 => {
@@ -132,7 +133,7 @@ fn an_import_killed_at_any_write_leaves_the_one_list_or_the_other() {
 }
 
 #[test]
-fn a_list_that_went_past_its_end_vouches_for_nobody_until_the_next_comes() {
+fn an_expired_list_trusts_no_issuer_until_a_new_one_is_imported() {
     let installation = production().with_machine();
     let machine = installation.machine().clone();
     machine.freeze();
@@ -149,7 +150,7 @@ fn a_list_that_went_past_its_end_vouches_for_nobody_until_the_next_comes() {
     assert_eq!(desk.outcome(), VERIFIED);
     let open = desk.tenant.create(&crate::mdoc_tamper::mdl_request());
     machine.jump(Duration::from_secs(5));
-    // Who asks is told, and an answer to what was asked before is refused.
+    // A new request is refused with the reason, and so is an answer to an earlier request.
     let refused = desk.tenant.post_session(&crate::mdoc_tamper::mdl_request());
     assert_eq!((refused.status, refused.error()), (400, "unknown_issuer".into()));
     assert!(String::from_utf8_lossy(&refused.body).contains("list"), "{refused:?}");
@@ -162,9 +163,9 @@ fn a_list_that_went_past_its_end_vouches_for_nobody_until_the_next_comes() {
     assert_eq!(desk.outcome(), VERIFIED);
 }
 
-/// Byte by byte, for longer than a fetch may take.
+/// The server sends byte by byte, for longer than a fetch may take.
 #[test]
-fn a_list_that_comes_too_slowly_is_not_waited_for() {
+fn a_fetch_of_a_slow_list_ends_after_30_seconds() {
     let lists = Lists::start();
     let installation = lists.installation().with_machine();
     let good = token(&mdl_list(7, &[]));
@@ -174,12 +175,12 @@ fn a_list_that_comes_too_slowly_is_not_waited_for() {
     machine.freeze();
     let begun = machine.now_ms();
     let (clock, client) = (machine.clone(), asking.clone());
-    // A second passes whenever the command has read a byte and waits for the next one, but for no longer than it is
-    // to wait.
+    // The clock advances by a second whenever the command waits for the next byte, until the time
+    // for a fetch is over.
     let mut passed = 0;
     lists.drip(move || {
         let is_over = |pid| pid != 0 && !Path::new(&format!("/proc/{pid}/task")).exists();
-        eventually("it has read the last byte", || {
+        eventually("the command has read the last byte", || {
             let pid = client.load(Ordering::SeqCst);
             pid != 0 && (is_at_rest(pid) || is_over(pid))
         });
@@ -191,7 +192,7 @@ fn a_list_that_comes_too_slowly_is_not_waited_for() {
     let mut refresh = installation.command(&["trust", "refresh", "--json"]);
     let mut refresh = refresh.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     asking.store(refresh.id(), Ordering::SeqCst);
-    eventually("it ends", || refresh.try_wait().unwrap().is_some());
+    eventually("the command ends", || refresh.try_wait().unwrap().is_some());
     let took = machine.now_ms() - begun;
     let refreshed = Output::of(refresh.wait_with_output().unwrap());
     let told = &refreshed.json()["lists"][0];

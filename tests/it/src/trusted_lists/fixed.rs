@@ -1,4 +1,4 @@
-//! The first list of an entry fixes attributes of all that follow, through the real binary.
+//! The first list of an entry fixes attributes of all later lists, through the real binary.
 
 use idgate_testkit::trusted_list::{Kind, TrustedList, list_ca, list_signer_below};
 use idgate_testkit::x509::Identity;
@@ -18,7 +18,7 @@ fn national(number: u64, territory: &str) -> XmlList {
     list
 }
 
-/// Outcome and reason of `trust refresh` for the one list.
+/// The outcome and the reason of `trust refresh` for the only list.
 fn refresh(installation: &Installation) -> (String, String) {
     let refreshed = installation.run(&["trust", "refresh", "--json"]).json();
     let told = &refreshed["lists"][0];
@@ -49,15 +49,15 @@ fn a_list_of_another_territory_than_the_first_is_refused() {
     let refused = import(&installation, &lists.url, &[]);
     assert_eq!(refused.code, 1, "{refused:?}");
     assert_eq!(sequence(&installation), 7);
-    // The other code of the same state.
+    // GR is the other code of the same state.
     give(8, "GR");
     assert_eq!(refresh(&installation).0, "new");
     assert_eq!(installation.run(&["trust", "remove", ISSUER_ID]).code, 0);
     give(9, "FR");
-    assert_eq!(import(&installation, &lists.url, &MDL).code, 0, "the next first list");
+    assert_eq!(import(&installation, &lists.url, &MDL).code, 0, "it is the first list again");
 }
 
-/// Lists of this number below a CA, signed for that organization, in JSON or XML.
+/// Makes a list with this number, signed below a CA for this organization, in JSON or XML.
 type Signed<'s> = &'s dyn Fn(u64, &str) -> String;
 
 fn each_refresh_keeps_the_organization(ca: &Identity, signed: Signed<'_>, types: &[&str]) {
@@ -85,7 +85,7 @@ fn each_refresh_keeps_the_organization(ca: &Identity, signed: Signed<'_>, types:
 }
 
 #[test]
-fn below_a_ca_each_refresh_in_xml_is_held_to_the_organization_of_the_first_list() {
+fn below_a_ca_each_refresh_in_xml_needs_the_organization_of_the_first_list() {
     let ca = list_ca(now_ms());
     let signed = |number, organization: &str| {
         let mut list = national(number, "UT");
@@ -96,7 +96,7 @@ fn below_a_ca_each_refresh_in_xml_is_held_to_the_organization_of_the_first_list(
 }
 
 #[test]
-fn below_a_ca_each_refresh_in_json_is_held_to_the_organization_of_the_first_list() {
+fn below_a_ca_each_refresh_in_json_needs_the_organization_of_the_first_list() {
     let ca = list_ca(now_ms());
     let signed = |number, organization: &str| {
         let names = serde_json::json!([{ "lang": "en", "value": organization }]);

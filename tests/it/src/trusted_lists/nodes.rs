@@ -1,4 +1,5 @@
-//! Trusted lists where several gateways share a store: one fetches, and what it takes is in force at all.
+//! Trusted lists where several gateways share a store: one of them fetches, and the new list is in
+//! force at all of them.
 
 use std::time::{Duration, Instant};
 
@@ -9,9 +10,9 @@ use crate::server::Installation;
 use crate::stores;
 use crate::tenant::now_ms;
 
-/// What one of two nodes takes is in force on both, and known as it is.
+/// A list that is imported once is in force at both nodes, and an older one is refused.
 #[test]
-fn what_is_taken_at_one_node_is_in_force_at_another() {
+fn a_list_imported_at_one_node_is_in_force_at_another() {
     let Some(database) = stores::migrated() else { return };
     let installation = Installation::on(&database).with("IDGATE_ENVIRONMENT", "production");
     let client = installation.create_client("shop", false);
@@ -35,10 +36,10 @@ fn what_is_taken_at_one_node_is_in_force_at_another() {
     assert_eq!(import(installation, older.to_str().unwrap(), &[]).code, 3);
 }
 
-/// While one of two nodes fetches, slowly, the other one comes to look, and leaves it to the first.
+/// While one of two nodes fetches slowly, the other one looks for due lists and does not fetch.
 #[test]
 #[ignore = "before a release: waits for a minute"]
-fn a_list_that_is_due_is_fetched_by_one_of_two_nodes_and_is_in_force_at_both() {
+fn a_due_list_is_fetched_by_one_of_two_nodes_and_is_in_force_at_both() {
     let Some(cluster) = stores::cluster() else { return };
     let database = stores::migrated().unwrap();
     let lists = Lists::start();
@@ -61,14 +62,14 @@ fn a_list_that_is_due_is_fetched_by_one_of_two_nodes_and_is_in_force_at_both() {
     let due = "INSERT INTO trusted_list_fetches (url, tried_at, failures) \
                SELECT url, 0, 0 FROM trusted_lists";
     cluster.run(&database, due);
-    // Each node looks every 30 seconds.
+    // Each node looks for due lists every 30 seconds.
     let begun = Instant::now();
     let renewed = "SELECT count(*) FROM trusted_lists WHERE sequence = 8";
     while cluster.run(&database, renewed) == "0" {
-        assert!(begun.elapsed() < Duration::from_secs(75), "nobody fetched it");
+        assert!(begun.elapsed() < Duration::from_secs(75), "no node fetched it");
         std::thread::sleep(Duration::from_millis(100));
     }
-    // The other one has looked by now, or does before this is over.
+    // By then the other node has also looked for due lists.
     std::thread::sleep(Duration::from_secs(31).saturating_sub(begun.elapsed()));
     assert_eq!(lists.asked(), before + 1);
     for node in nodes {

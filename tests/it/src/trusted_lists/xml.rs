@@ -1,4 +1,4 @@
-//! Trusted lists in XML through the real binary, by the rules of those in JSON.
+//! Trusted lists in XML through the real binary. The rules are the same as for lists in JSON.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn import_text(installation: &Installation, text: &str, more: &[&str]) -> Output
     import(installation, file.to_str().unwrap(), more)
 }
 
-/// In production: the entry follows a list in XML of the authority's root.
+/// A gateway in production whose entry follows a list in XML with the authority's root.
 fn desk() -> Desk {
     let installation = production();
     let client = installation.create_client("shop", false);
@@ -47,7 +47,7 @@ fn desk() -> Desk {
 }
 
 #[test]
-fn a_live_session_trusts_the_roots_of_a_national_list_and_says_whose_they_are() {
+fn a_live_session_trusts_roots_of_a_national_list_and_names_their_provider() {
     let mut desk = desk();
     let session = desk.session();
     assert_eq!(session["status"], VERIFIED, "{session}");
@@ -56,7 +56,7 @@ fn a_live_session_trusts_the_roots_of_a_national_list_and_says_whose_they_are() 
         json!({ "name": "Utopia attests", "identifier": "VATUT-1", "country": "UT",
             "list_type": "qeaa", "list_sequence": 7 })
     );
-    // The next issue has no provider: no restart is needed.
+    // The next issue names no provider. It is in force without a restart.
     let next = import_text(&desk.gateway.installation, &signed(&national(8, &[])), &[]);
     assert_eq!(next.code, 0, "{next:?}");
     let refused = desk.tenant.post_session(&mdl_request());
@@ -64,7 +64,7 @@ fn a_live_session_trusts_the_roots_of_a_national_list_and_says_whose_they_are() 
 }
 
 #[test]
-fn an_older_list_in_xml_is_a_rollback_also_after_the_entry_was_removed() {
+fn an_older_list_in_xml_is_a_rollback_even_after_the_entry_was_removed() {
     let desk = desk();
     let installation = &desk.gateway.installation;
     let root = desk.authority.root.der.clone();
@@ -81,7 +81,7 @@ fn an_older_list_in_xml_is_a_rollback_also_after_the_entry_was_removed() {
 }
 
 #[test]
-fn a_list_in_xml_that_is_refused_changes_nothing() {
+fn a_refused_list_in_xml_changes_nothing() {
     let mut desk = desk();
     let good = signed(&national(8, &[]));
     let second = format!("<s:Signature xmlns:s=\"{DS_NS}\"/></SchemeInformation>");
@@ -111,7 +111,7 @@ fn a_list_in_xml_that_is_refused_changes_nothing() {
 }
 
 #[test]
-fn a_list_in_xml_is_fetched_over_tls_and_what_comes_instead_changes_nothing() {
+fn a_list_in_xml_is_fetched_over_tls_and_a_bad_answer_changes_nothing() {
     let lists = Lists::start();
     let installation = lists.installation();
     let client = installation.create_client("shop", false);
@@ -125,7 +125,7 @@ fn a_list_in_xml_is_fetched_over_tls_and_what_comes_instead_changes_nothing() {
     let next = signed(&national(9, &[]));
     for (body, outcome, why) in [
         (first.clone(), "same", "is the one in force"),
-        ("<html>log in</html>".into(), "refused", "is XML, and not a TrustServiceStatusList"),
+        ("<html>log in</html>".into(), "refused", "is XML but not a TrustServiceStatusList"),
         (next.replace(">9<", ">10<"), "refused", "is not what was signed"),
         (signed(&national(6, &[])), "rollback", "has number 6, and 7 was seen on"),
         (signed(&national(7, &[])), "rollback", "has number 7 again with other content"),
@@ -137,7 +137,7 @@ fn a_list_in_xml_is_fetched_over_tls_and_what_comes_instead_changes_nothing() {
         assert_eq!(told["outcome"], outcome, "{why}: {refreshed:?}");
         assert!(told["why"].as_str().unwrap().contains(why), "{why}: {told}");
     }
-    assert_eq!(desk.outcome(), VERIFIED, "the list in force is the one of before");
+    assert_eq!(desk.outcome(), VERIFIED, "the former list is still in force");
     lists.give("200 OK", format!("\u{feff}{next}").as_bytes());
     let refreshed = desk.gateway.installation.run(&["trust", "refresh", "--json"]);
     assert_eq!(refreshed.json()["lists"][0]["outcome"], "new", "{refreshed:?}");
@@ -146,7 +146,7 @@ fn a_list_in_xml_is_fetched_over_tls_and_what_comes_instead_changes_nothing() {
 }
 
 #[test]
-fn a_list_in_xml_that_went_past_its_end_vouches_for_nobody_until_the_next_comes() {
+fn an_expired_list_in_xml_trusts_no_issuer_until_a_new_one_is_imported() {
     let installation = production().with_machine();
     let machine = installation.machine().clone();
     machine.freeze();
@@ -170,7 +170,7 @@ fn a_list_in_xml_that_went_past_its_end_vouches_for_nobody_until_the_next_comes(
 }
 
 #[test]
-fn the_type_that_was_named_chooses_among_the_services_of_a_national_list() {
+fn list_type_chooses_services_of_a_national_list() {
     let installation = Installation::new();
     let root = Authority::new(now_ms()).root.der;
     let services = [service(PID, GRANTED, &[&root]), service(QEAA, GRANTED, &[&root])];
@@ -188,7 +188,7 @@ fn the_type_that_was_named_chooses_among_the_services_of_a_national_list() {
         (&list["list_type"], &list["providers"][0]["name"]),
         (&json!("pid"), &json!("Utopia people"))
     );
-    // It stays that type.
+    // The first list fixed the type.
     let again = import_text(&installation, &text, &["--list-type", "qeaa"]);
     assert!(again.stderr.contains("is of the type pid, and qeaa is asked for"), "{again:?}");
 }
@@ -213,7 +213,7 @@ fn a_list_of_qualified_providers_is_refused_for_identities_and_proofs_of_age() {
 }
 
 #[test]
-fn a_list_in_another_form_than_the_one_in_force_is_refused() {
+fn a_list_in_another_format_than_the_one_in_force_is_refused() {
     let installation = Installation::new();
     let root = Authority::new(now_ms()).root.der;
     let json = |number| {
@@ -227,7 +227,7 @@ fn a_list_in_another_form_than_the_one_in_force_is_refused() {
         signed(&list.with(provider("Utopia people", "NTRUT-2", "UT", &services)))
     };
     let taken = |text: &str| import_text(&installation, text, &["--list-type", "pid"]);
-    let why = "is in another form (JSON or XML) than the list in force";
+    let why = "is not in the format (JSON or XML) of the list in force";
     for (first, second) in [(json(7), xml(8)), (xml(9), json(10))] {
         assert_eq!(taken(&first).code, 0);
         let refused = taken(&second);
@@ -250,7 +250,7 @@ fn below_a_ca_the_organization_of_the_first_list_is_fixed_and_the_country_is_not
         installation.run(&[&add[..], &[anchor.to_str().unwrap()], &MDL].concat())
     };
     let own = list_signer_below(&ca, "Example Operator", now_ms());
-    // The list is Utopia's, and its signer is of the EU.
+    // The list is Utopia's, and the country of its signer is the EU.
     let taken = add(&national(7, &[]).sign(&own));
     assert_eq!(taken.code, 0, "{taken:?}");
     let other = list_signer_below(&ca, "Another customer", now_ms());

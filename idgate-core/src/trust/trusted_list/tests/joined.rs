@@ -1,4 +1,4 @@
-//! Which entries of a list are one provider.
+//! Entries of a list that belong to one provider.
 
 use idgate_testkit::keys::Curve;
 use idgate_testkit::trusted_list::{provider, with_status};

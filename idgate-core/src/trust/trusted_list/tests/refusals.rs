@@ -248,7 +248,7 @@ fn the_signer_of_a_new_list_must_be_valid_now_whatever_time_it_claims() {
         told(import(None, later), why);
         let of_another = ListMark { payload_sha256: [0; 32], sequence: 1, ..taken.clone() };
         told(import(Some(&of_another), later), why);
-        // The list that was accepted before, read again: when it was signed, its signer was valid.
+        // The accepted list is read again: its signer was valid when the list was signed.
         assert!(import(Some(&taken), later).is_ok());
     }
 }

@@ -4,6 +4,8 @@ use idgate_core::Profile;
 use idgate_core::shell::AGE_DOC_TYPE;
 use idgate_core::trust::RevocationPolicy;
 
+use idgate_store::TrustRecord;
+
 use super::facts::{Facts, by_hand};
 use super::{Force, Judgement, Rule};
 
@@ -153,15 +155,19 @@ fn pid_lists(facts: &Facts<'_>) -> Judgement {
 }
 
 fn refresh(facts: &Facts<'_>) -> Judgement {
-    let followed = facts.trust.iter().filter_map(|entry| entry.trusted_list.as_ref());
-    let (by_url, from_file): (Vec<_>, Vec<_>) = followed.partition(|list| list.row.url.is_some());
+    let followed = facts.trust.iter().filter(|entry| entry.trusted_list.is_some());
+    let is_fetched = |entry: &&TrustRecord| {
+        entry.trusted_list.as_ref().is_some_and(|list| list.row.url.is_some())
+            && entry.list_of_lists.as_ref().is_none_or(|lists| lists.url.is_some())
+    };
+    let (by_url, from_file): (Vec<_>, Vec<_>) = followed.partition(is_fetched);
     if by_url.is_empty() && from_file.is_empty() {
         return Judgement::NotConcerned("No trust entry follows a list.".into());
     }
     if !from_file.is_empty() {
         return Judgement::NotMet(
             format!("{} of the lists came from a file, which nothing renews.", from_file.len()),
-            "Give `--trusted-list` the URL of the list, or import each new version yourself."
+            "Give `--trusted-list` or `--lotl` the URL of the list, or import each new version yourself."
                 .into(),
         );
     }

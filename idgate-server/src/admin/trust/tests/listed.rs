@@ -1,4 +1,4 @@
-//! European trusted lists: taken, shown, checked and removed.
+//! European trusted lists: import, show, check and remove.
 
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::status::Crl;
@@ -48,7 +48,7 @@ fn texts(value: &Value) -> String {
 }
 
 #[test]
-fn a_pid_list_is_taken_with_the_pids_own_types_and_shown() {
+fn a_pid_list_sets_the_pid_types_and_is_shown() {
     let mut desk = Fixture::new();
     let added = desk.take(&pid(7), &[]).unwrap();
     assert_eq!(added.json["vct"], json!(["urn:eudi:pid:1"]));
@@ -72,7 +72,7 @@ fn a_pid_list_is_taken_with_the_pids_own_types_and_shown() {
 }
 
 #[test]
-fn a_list_without_its_anchor_is_refused_but_for_tests() {
+fn a_list_without_an_anchor_is_accepted_only_for_tests() {
     let mut desk = Fixture::new();
     let file = desk.list("list.jwt", &pid(7));
     let refused = desk.run(&["add", "eu", "--trusted-list", &file]).unwrap_err();
@@ -81,7 +81,7 @@ fn a_list_without_its_anchor_is_refused_but_for_tests() {
     let added = desk.run(&["add", "eu", "--trusted-list", &file, "--test"]).unwrap();
     assert_eq!(added.json["trusted_list"]["signer"]["known"], false);
     assert!(added.text.contains("anybody may have made it"));
-    // A live one takes its place, and is not kept from it by what it was.
+    // A live list replaces a list for tests, even if it is older.
     let older = desk.take(&pid(3), &[]).unwrap();
     assert_eq!(older.json["trusted_list"]["test_only"], false);
     let refused = desk.run(&["add", "eu", "--trusted-list", &file, "--test"]).unwrap_err();
@@ -89,7 +89,7 @@ fn a_list_without_its_anchor_is_refused_but_for_tests() {
 }
 
 #[test]
-fn what_is_not_authentic_is_code_3_and_what_is_no_list_code_1() {
+fn a_forged_list_exits_with_3_and_an_unusable_list_with_1() {
     let mut desk = Fixture::new();
     let anchor = desk.anchor();
     let below = list_signer_below(&list_ca(NOW.0), "Example Operator", NOW.0);
@@ -103,7 +103,7 @@ fn what_is_not_authentic_is_code_3_and_what_is_no_list_code_1() {
         (&forged, 3, "has a signer that does not lead to --list-signer-ca"),
         (&stale, 1, "was due to be replaced on 2026-09-01T00:00:00.000Z"),
         (&access, 1, "is a list of access CAs, which issue no credentials"),
-        (&xml, 1, "is XML of another version than 1.0"),
+        (&xml, 1, "is XML of a version other than 1.0"),
     ] {
         let words = ["add", "eu", "--trusted-list", file, "--list-signer-ca", &anchor];
         let refused = desk.run(&words).unwrap_err();
@@ -116,7 +116,7 @@ fn what_is_not_authentic_is_code_3_and_what_is_no_list_code_1() {
 }
 
 #[test]
-fn a_signature_that_is_not_good_is_code_3_whatever_the_list_says() {
+fn a_bad_signature_exits_with_3_whatever_the_list_contains() {
     let mut desk = Fixture::new();
     let key = SigningKey::from_seed(Curve::P256, "somebody");
     let forger = Identity { key, ..list_signer(NOW.0) };
@@ -135,7 +135,7 @@ fn a_signature_that_is_not_good_is_code_3_whatever_the_list_says() {
 }
 
 #[test]
-fn an_older_list_is_refused_also_when_the_entry_was_removed_in_between() {
+fn an_older_list_is_refused_even_after_the_entry_was_removed() {
     let mut desk = Fixture::new();
     desk.take(&pid(7), &[]).unwrap();
     desk.take(&pid(8), &[]).unwrap();
@@ -146,7 +146,7 @@ fn an_older_list_is_refused_also_when_the_entry_was_removed_in_between() {
     let removed = desk.run(&["remove", "eu", "--sha256", sha256.as_str().unwrap()]).unwrap();
     assert_eq!(removed.json["materials"][0]["kind"], "trusted_list");
     desk.run(&["remove", "eu"]).unwrap();
-    assert_eq!(desk.take(&pid(7), &[]).unwrap_err().code(), 3, "the mark outlives the entry");
+    assert_eq!(desk.take(&pid(7), &[]).unwrap_err().code(), 3, "the mark is kept");
     desk.take(&pid(7), &["--accept-rollback"]).unwrap();
     let other = pid(7).scheme("SchemeName", json!([]));
     let refused = desk.take(&other, &[]).unwrap_err();
@@ -241,7 +241,7 @@ fn check_fails_when_a_crl_for_the_signer_of_the_list_is_overdue() {
     let told = texts(&checked.json["problems"]);
     let why = "eu: a CRL for the signer of its trusted list was due to be replaced on";
     assert!(checked.code == 3 && told.contains(why), "{told}");
-    // One that replaces it, without number.
+    // A newer CRL without CRLNumber.
     crl.next_update = Crl::new(&[], &[], "", &compact_utc(NOW.0 + 9 * DAY_MS)).next_update;
     crl.extensions.pop();
     std::fs::write(&file, crl.sign(&root.key)).unwrap();
@@ -250,7 +250,7 @@ fn check_fails_when_a_crl_for_the_signer_of_the_list_is_overdue() {
 }
 
 #[test]
-fn check_warns_of_each_kind_of_certificate_that_several_providers_have() {
+fn check_warns_about_each_kind_of_certificate_that_providers_share() {
     let (root, status) =
         (Identity::issuer_root(Curve::P256, NOW.0), Identity::iaca(Curve::P256, NOW.0));
     let signer = status.document_signer(Curve::P256, NOW.0);
@@ -265,7 +265,7 @@ fn check_warns_of_each_kind_of_certificate_that_several_providers_have() {
     .enumerate()
     {
         let list = TrustedList::new(Kind::Pid, NOW.0).numbered(2 * n as u64 + 1);
-        // Twice of one provider is no matter.
+        // One provider may have a certificate twice.
         let services = [service.clone(), service];
         let list = list.with(provider("One", "NTRLU-1", "LU", &services));
         let shared = list.clone().numbered(2 * n as u64 + 2);
@@ -280,7 +280,7 @@ fn check_warns_of_each_kind_of_certificate_that_several_providers_have() {
 }
 
 #[test]
-fn settings_of_a_list_can_be_changed_without_it() {
+fn settings_of_a_list_change_without_a_new_list() {
     let mut desk = Fixture::new();
     let refused = desk.run(&["add", "eu", "--provider", "NTRLU-B1"]).unwrap_err();
     assert!(refused.to_string().contains("has no trusted list"), "{refused}");
@@ -290,11 +290,11 @@ fn settings_of_a_list_can_be_changed_without_it() {
     assert_eq!(changed["trusted_list"]["only_providers"], json!(["NTRLU-X"]));
     assert_eq!(changed["trusted_list"]["signer_profile"], "etsi");
     let record = desk.store.trust_entry("eu").unwrap().unwrap();
-    assert!(record.entry().sd_jwt_roots.is_empty(), "no provider of the list is named so");
+    assert!(record.entry().sd_jwt_roots.is_empty(), "no provider has this identifier");
 }
 
 #[test]
-fn a_list_by_url_is_fetched_now_and_refreshed_by_command() {
+fn a_list_at_a_url_is_fetched_by_add_and_by_refresh() {
     let mut desk = Fixture::new();
     let anchor = desk.anchor();
     let url = "https://lists.example/pid.json";

@@ -10,7 +10,7 @@ const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 const P256: &str = r#"{"kty":"EC","crv":"P-256","kid":"one","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}"#;
 const OTHER: &str = r#"{"kty":"EC","crv":"P-256","kid":"two","x":"axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY","y":"T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU"}"#;
 
-/// What commands that fetch nothing are given.
+/// The fetch for commands that must not fetch anything.
 fn nothing_is_fetched(_url: &str) -> Result<Vec<u8>, String> {
     Err("not expected".into())
 }
@@ -69,7 +69,7 @@ fn adding_again_adds_material_and_replaces_named_attributes() {
 }
 
 #[test]
-fn what_to_do_with_an_unknown_status_is_shown_replaced_and_kept() {
+fn on_unknown_revocation_is_shown_replaced_and_kept() {
     let mut desk = Fixture::new();
     let key = desk.file("1", P256);
     let made = desk.run(&["add", "bank", "--jwk", &key, "--vct", "v"]).unwrap();
@@ -83,7 +83,7 @@ fn what_to_do_with_an_unknown_status_is_shown_replaced_and_kept() {
         let kept = desk.run(&["add", "bank", "--vct", "w"]).unwrap();
         assert_eq!(kept.json["on_unknown_revocation"], choice);
         let notes = desk.run(&["check"]).unwrap().json["notes"].to_string();
-        assert!(notes.contains("status list cannot be had are accepted"), "{notes}");
+        assert!(notes.contains("status list cannot be fetched are accepted"), "{notes}");
     }
     let entry = desk.store.trust_entry("bank").unwrap().unwrap().entry();
     assert_eq!(entry.on_unknown_revocation, OnUnknownRevocation::Tenant);
@@ -218,7 +218,7 @@ fn an_unknown_entry_is_not_found() {
 }
 
 #[test]
-fn names_that_cannot_be_shown_are_a_mistake_of_usage() {
+fn names_that_cannot_be_shown_are_usage_errors() {
     let mut desk = Fixture::new();
     assert_eq!(desk.run(&["add", ""]).unwrap_err().code(), 2);
     assert_eq!(desk.run(&["add", "bank", "--vct", ""]).unwrap_err().code(), 2);

@@ -1,5 +1,5 @@
-//! X.509 material, with the sample issuer's certificates and, where `IDGATE_VECTORS` points or
-//! beside the repository, the real lists.
+//! X.509 material, with the sample issuer's certificates and with real lists. The real lists are in
+//! the directory that `IDGATE_VECTORS` names, or in `shared/vectors` next to the repository.
 
 use std::path::{Path, PathBuf};
 
@@ -96,7 +96,7 @@ fn a_pinned_signer_serves_live_sessions_in_development_only() {
 }
 
 #[test]
-fn a_document_signer_is_no_root() {
+fn a_document_signer_is_not_accepted_as_a_root() {
     let mut desk = Fixture::new();
     let signer = iaca().document_signer(Curve::P256, NOW.0);
     let file = desk.bytes("signer.der", &signer.der);
@@ -216,7 +216,7 @@ fn issuer_root() -> Identity {
 }
 
 #[test]
-fn a_root_for_sd_jwts_is_shown_apart_and_removed_by_its_hash() {
+fn a_root_for_sd_jwts_is_shown_separately_and_removed_by_its_hash() {
     let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &issuer_root().der);
     let signer = issuer_root().issuer_of_sd_jwts(&iaca().key, NOW.0);
@@ -253,7 +253,7 @@ fn issuer_for(desk: &Fixture, usages: &[&str]) -> String {
 }
 
 #[test]
-fn what_sd_jwt_issuers_must_be_for_is_shown_replaced_and_kept() {
+fn sd_jwt_ekus_are_shown_replaced_and_kept() {
     let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &issuer_root().der);
     let added = desk.run(&["add", "road", "--sd-jwt-root", &root, "--vct", "v"]).unwrap();
@@ -276,7 +276,7 @@ fn what_sd_jwt_issuers_must_be_for_is_shown_replaced_and_kept() {
 }
 
 #[test]
-fn check_says_which_list_decides_of_an_mdoc_with_two() {
+fn check_says_which_list_decides_for_an_mdoc_with_two() {
     let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &iaca().der);
     let sd_jwt_root = desk.bytes("issuers.der", &issuer_root().der);
@@ -287,14 +287,14 @@ fn check_says_which_list_decides_of_an_mdoc_with_two() {
     let notes = checked.json["notes"].as_array().unwrap();
     assert_eq!(notes.len(), 1, "of entries with mdocs: {notes:?}");
     let note = notes[0].as_str().unwrap();
-    assert!(note.starts_with("road: ") && note.contains("only the status list is asked"), "{note}");
+    assert!(note.starts_with("road: ") && note.contains("only the status list is used"), "{note}");
     assert!(note.contains("revocation_unknown") && checked.text.contains(note), "{checked:?}");
     desk.run(&["add", "road", "--revocation", "off"]).unwrap();
     assert_eq!(desk.run(&["check"]).unwrap().json["notes"], json!([]), "nothing is asked");
 }
 
 #[test]
-fn the_preset_of_the_european_proof_of_age_sets_what_is_not_given() {
+fn the_eu_av_preset_sets_options_that_are_not_given() {
     let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &iaca().der);
     let added = desk.run(&["add", "eu-av", "--preset", "eu-av", "--root", &root]).unwrap();
@@ -340,7 +340,7 @@ fn check_names_roots_whose_issuer_alt_name_is_skipped() {
 }
 
 #[test]
-fn check_names_entries_whose_sd_jwt_signers_are_refused_for_what_they_are_for() {
+fn check_names_sd_jwt_signers_refused_for_their_key_usages() {
     let mut desk = Fixture::new();
     let signer = issuer_for(&desk, &["1.3.6.1.5.5.7.3.1"]);
     let add = ["add", "road", "--sd-jwt-signer", &signer, "--vct", "v", "--iss", "i"];
@@ -361,7 +361,7 @@ fn check_names_entries_whose_sd_jwt_signers_are_refused_for_what_they_are_for() 
 }
 
 #[test]
-fn an_entry_of_sd_jwt_roots_serves_live_sd_jwts_and_no_mdoc() {
+fn an_entry_of_sd_jwt_roots_serves_live_sd_jwts_but_not_mdocs() {
     let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &issuer_root().der);
     desk.run(&["add", "road", "--sd-jwt-root", &root]).unwrap();
@@ -397,7 +397,7 @@ fn check_names_an_entry_of_sd_jwt_roots_without_vct_and_roots_that_end() {
 }
 
 #[test]
-fn what_queries_take_from_an_entry_is_replaced_and_kept() {
+fn aki_and_device_response_documents_are_replaced_and_kept() {
     let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &issuer_root().der);
     let of = |output: &Output| {
@@ -443,7 +443,7 @@ fn claim_paths_are_shown_replaced_and_kept() {
 }
 
 #[test]
-fn check_says_what_aki_leaves_out() {
+fn check_warns_about_issuers_that_aki_leaves_out() {
     let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &issuer_root().der);
     desk.run(&["add", "road", "--sd-jwt-root", &root, "--aki"]).unwrap();
@@ -463,7 +463,7 @@ fn check_says_what_aki_leaves_out() {
 }
 
 #[test]
-fn a_crl_may_be_one_of_a_root_for_sd_jwts() {
+fn a_crl_of_a_root_for_sd_jwts_is_accepted() {
     let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &issuer_root().der);
     let list = desk.bytes("crl", &crl(&issuer_root()));

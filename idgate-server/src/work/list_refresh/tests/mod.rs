@@ -1,4 +1,6 @@
-//! Refreshing on virtual time: when a source is asked, and what an answer changes.
+//! Refreshing on virtual time: the times of fetches, and the effects of answers.
+
+mod list_of_lists;
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -19,12 +21,14 @@ const DAY_MS: u64 = 24 * HOUR_MS;
 
 type Answers = Arc<Mutex<VecDeque<Result<Vec<u8>, String>>>>;
 
-/// A gateway that follows one list, and what the list's place answers next.
+/// A gateway with one trust entry, and the next answers to its fetches.
 struct Gateway {
     dir: tempfile::TempDir,
     clock: VirtualClock,
     refresh: ListRefresh,
     answers: Answers,
+    /// The URLs that it fetched.
+    asked: Arc<Mutex<Vec<String>>>,
 }
 
 fn list(number: u64, providers: usize) -> TrustedList {
@@ -46,9 +50,7 @@ fn options() -> StoreOptions<'static> {
 
 impl Gateway {
     fn following(first: &TrustedList) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let mut operator = OperatorStore::open(dir.path(), None).unwrap();
-        let change = TrustChange {
+        Self::with(&TrustChange {
             vct: Some(vec!["urn:eudi:pid:1".into()]),
             trusted_list: Some(NewTrustedList {
                 url: Some(URL.into()),
@@ -59,26 +61,33 @@ impl Gateway {
                 accept_rollback: false,
             }),
             ..TrustChange::default()
-        };
-        operator.add_trust("eu", &change, NOW).unwrap().unwrap();
+        })
+    }
+
+    fn with(change: &TrustChange) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut operator = OperatorStore::open(dir.path(), None).unwrap();
+        operator.add_trust("eu", change, NOW).unwrap().unwrap();
         let store = Arc::new(Store::open(dir.path(), options(), NOW).unwrap());
         let (clock, answers) = (VirtualClock::at(NOW), Answers::default());
-        let own = answers.clone();
-        let fetch = move |_url| -> Fetching {
-            let answer = own.lock().unwrap().pop_front();
+        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let (next, seen) = (answers.clone(), asked.clone());
+        let fetch = move |url| -> Fetching {
+            seen.lock().unwrap().push(url);
+            let answer = next.lock().unwrap().pop_front();
             Box::pin(async move { answer.unwrap_or(Err("not expected".into())) })
         };
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
         let refresh =
             ListRefresh { store, clock: shared, fetch: Arc::new(fetch), every_ms: 6 * HOUR_MS };
-        Self { dir, clock, refresh, answers }
+        Self { dir, clock, refresh, answers, asked }
     }
 
     fn answer(&self, answer: Result<Vec<u8>, String>) {
         self.answers.lock().unwrap().push_back(answer);
     }
 
-    /// After so long a time; whether the source was asked.
+    /// Advances the clock by `ms`. Returns whether the source was fetched.
     async fn after(&self, ms: u64) -> bool {
         self.clock.advance(ms);
         self.refresh.look().await.unwrap() > 0
@@ -100,16 +109,16 @@ impl Gateway {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_added_and_removed_comes_and_goes() {
+async fn a_refresh_adds_and_removes_providers() {
     let gateway = Gateway::following(&list(7, 1));
-    assert!(!gateway.after(0).await, "it is not due");
+    assert!(!gateway.after(0).await, "the list is not due");
     assert!(!gateway.after(5 * HOUR_MS).await);
     gateway.answer(Ok(token(&list(8, 2))));
     assert!(gateway.after(HOUR_MS).await);
     assert_eq!(gateway.roots().await, 2);
     gateway.answer(Ok(token(&list(9, 0))));
     assert!(gateway.after(6 * HOUR_MS).await);
-    assert_eq!(gateway.roots().await, 0, "a list that lost all providers is taken");
+    assert_eq!(gateway.roots().await, 0, "a list without providers is accepted");
     assert!(gateway.metrics(r#"idgate_trusted_list_refresh_total{outcome="new"} 2"#));
 }
 
@@ -124,7 +133,7 @@ async fn the_same_list_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_rollback_is_refused_also_after_a_restart_and_after_the_entry_was_removed() {
+async fn a_rollback_is_refused_even_after_a_restart_and_a_removal_of_the_entry() {
     let gateway = Gateway::following(&list(7, 1));
     let before = gateway.version().await;
     for refused in [list(6, 3), list(7, 3)] {
@@ -155,7 +164,7 @@ async fn a_rollback_is_refused_also_after_a_restart_and_after_the_entry_was_remo
 }
 
 #[tokio::test]
-async fn what_is_no_list_or_is_signed_by_another_is_refused_and_changes_nothing() {
+async fn an_unusable_or_forged_list_is_refused_and_changes_nothing() {
     let gateway = Gateway::following(&list(7, 1));
     let before = gateway.version().await;
     let stranger = Identity::issuer_root(Curve::P256, NOW.0);
@@ -172,7 +181,7 @@ async fn what_is_no_list_or_is_signed_by_another_is_refused_and_changes_nothing(
 }
 
 #[tokio::test]
-async fn after_a_failure_it_is_tried_again_after_5_minutes_doubling_to_an_hour() {
+async fn a_failed_fetch_is_repeated_after_5_minutes_doubling_to_an_hour() {
     let gateway = Gateway::following(&list(7, 1));
     gateway.answer(Err("connect_failed".into()));
     assert!(gateway.after(6 * HOUR_MS).await);
@@ -184,12 +193,12 @@ async fn after_a_failure_it_is_tried_again_after_5_minutes_doubling_to_an_hour()
     gateway.answer(Ok(token(&list(8, 2))));
     assert!(gateway.after(HOUR_MS).await);
     assert_eq!(gateway.roots().await, 2);
-    assert!(!gateway.after(HOUR_MS).await, "all is well again");
+    assert!(!gateway.after(HOUR_MS).await, "a success ends the short pauses");
     assert!(gateway.metrics(r#"idgate_trusted_list_refresh_total{outcome="fetch_failed"} 8"#));
 }
 
 #[tokio::test]
-async fn on_the_last_day_it_is_looked_for_every_hour_and_then_vouches_for_nobody() {
+async fn on_its_last_day_a_list_is_fetched_every_hour_and_then_no_issuer_is_trusted() {
     let gateway = Gateway::following(&list(7, 1));
     gateway.answer(Ok(token(&list(7, 1))));
     assert!(gateway.after(88 * DAY_MS + HOUR_MS).await);
@@ -199,14 +208,14 @@ async fn on_the_last_day_it_is_looked_for_every_hour_and_then_vouches_for_nobody
     let root = &trust.entry(&IssuerId::new("eu")).unwrap().sd_jwt_roots[0];
     assert!(root.is_in_force(NOW.plus(89 * DAY_MS - 1)));
     assert!(!root.is_in_force(NOW.plus(89 * DAY_MS)));
-    // A list that is overdue is no renewal.
+    // An overdue list does not renew itself.
     gateway.answer(Ok(token(&list(7, 1))));
     assert!(gateway.after(DAY_MS).await);
     assert!(gateway.metrics(r#"idgate_trusted_list_refresh_total{outcome="refused"} 1"#));
 }
 
 #[tokio::test]
-async fn a_clock_that_was_set_back_does_not_keep_it_from_being_renewed() {
+async fn a_clock_set_back_does_not_delay_a_fetch() {
     let gateway = Gateway::following(&list(7, 1));
     gateway.clock.set(NOW.minus(HOUR_MS));
     gateway.answer(Err("connect_failed".into()));
