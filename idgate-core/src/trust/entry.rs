@@ -287,7 +287,7 @@ impl TrustEntry {
         let alone = format!("is trusted only through the trusted list {name}");
         Some(match listing.list.until.filter(|until| *until <= now) {
             Some(until) => (
-                format!("{alone}, which was due to be replaced on {until}"),
+                format!("{alone}, which was in force until {until}"),
                 Some(Remedy::UpdateTrustedList),
             ),
             None => (format!("{alone}, in which no entry is in force yet"), None),

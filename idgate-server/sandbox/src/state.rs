@@ -146,7 +146,9 @@ impl State {
                         format!("{url} is number {to}, with {providers} providers")
                     }
                     Refreshed::Same | Refreshed::Unwanted => format!("{url} is in force already"),
-                    Refreshed::Refused(why) | Refreshed::Rollback(why) => return Err(why),
+                    Refreshed::Refused(why)
+                    | Refreshed::Rollback(why)
+                    | Refreshed::Unreachable(why) => return Err(why),
                 })
             });
             told.push(taken.await?);

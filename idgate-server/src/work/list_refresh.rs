@@ -67,17 +67,24 @@ impl ListRefresh {
     /// # Errors
     /// The store failed.
     pub async fn look(&self) -> Result<usize, StoreError> {
-        let sources = self.store.list_sources().await?;
-        let now = self.clock.now();
-        let due: Vec<&ListSource> =
-            sources.iter().filter(|source| self.is_due(source, now)).collect();
-        for (done, source) in due.iter().enumerate() {
-            if !self.store.leads("trusted_lists", LEASE).await? {
-                return Ok(done);
+        // Lists of lists come first: they may move a list to another URL.
+        let mut done = 0_usize;
+        for of_lists in [true, false] {
+            let sources = self.store.list_sources().await?.into_iter();
+            for source in sources.filter(|source| source.of_lists == of_lists) {
+                if !self.is_due(&source, self.clock.now()) {
+                    continue;
+                }
+                if !self.store.leads("trusted_lists", LEASE).await? {
+                    return Ok(done);
+                }
+                done = done.saturating_add(1);
+                if let Err(error) = self.refresh(&source).await {
+                    tracing::error!(url = source.url, %error, "a trusted list cannot be renewed");
+                }
             }
-            self.refresh(source).await?;
         }
-        Ok(due.len())
+        Ok(done)
     }
 
     async fn refresh(&self, source: &ListSource) -> Result<(), StoreError> {
@@ -87,7 +94,10 @@ impl ListRefresh {
             Ok(token) => {
                 let fetched = FetchedList { url, token, accept_rollback: false };
                 let outcome = match source.of_lists {
-                    true => self.refresh_list_of_lists(fetched).await?,
+                    true => match self.refresh_list_of_lists(fetched).await? {
+                        Some(outcome) => outcome,
+                        None => return Ok(()),
+                    },
                     false => self.store.refresh_list(fetched, self.clock.now()).await?,
                 };
                 telemetry.list_refreshed(outcome.name());
@@ -107,20 +117,22 @@ impl ListRefresh {
     }
 
     /// Fetches the lists that a new list of lists names in place of those in force, and stores them
-    /// with it.
-    async fn refresh_list_of_lists(&self, list: FetchedList) -> Result<Refreshed, StoreError> {
+    /// with it. `None`: another gateway now refreshes the lists.
+    async fn refresh_list_of_lists(
+        &self,
+        list: FetchedList,
+    ) -> Result<Option<Refreshed>, StoreError> {
         let mut named = Vec::new();
         for url in self.store.moved_lists(list.clone(), self.clock.now()).await? {
-            // The lease is certain to last for one fetch only, so it is renewed before each
-            // one.
-            let token = match self.store.leads("trusted_lists", LEASE).await? {
-                true => (self.fetch)(url.clone()).await,
-                false => Err("another gateway refreshes the lists".into()),
-            };
+            // The lease is certain to last for one fetch only.
+            if !self.store.leads("trusted_lists", LEASE).await? {
+                return Ok(None);
+            }
+            let token = (self.fetch)(url.clone()).await;
             named.push((url, token));
         }
         let fetched = FetchedListOfLists { list, named };
-        self.store.refresh_list_of_lists(fetched, self.clock.now()).await
+        self.store.refresh_list_of_lists(fetched, self.clock.now()).await.map(Some)
     }
 
     /// Whether the list is due. A jitter of a tenth keeps gateways from fetching it simultaneously.
@@ -207,6 +219,9 @@ fn tell(url: &str, outcome: &Refreshed) {
         Refreshed::Refused(why) => tracing::error!(url, why, "a trusted list is refused"),
         Refreshed::Rollback(why) => {
             tracing::error!(url, why, "an older trusted list is in place of a newer one");
+        }
+        Refreshed::Unreachable(why) => {
+            tracing::warn!(url, why, "a list that a list of lists names could not be fetched");
         }
         Refreshed::Same | Refreshed::Unwanted => {}
     }

@@ -157,7 +157,8 @@ pub(crate) const TABLES: &[Table] = &[
         "lists_of_lists",
         "issuer_id",
         "issuer_id, url, country, organization, token, sha256, anchors, crls, test_only, \
-         sequence, listed, next_update, added_at, tried_at, failures, failure",
+         sequence, issued_at, payload_sha256, territory, location, listed, next_update, \
+         added_at, tried_at, failures, failure",
     ),
     table("trusted_list_marks", "source", "source, sequence, issued_at, payload_sha256, seen_at"),
     table("trusted_list_fetches", "url", "url, tried_at, failures, failure"),

@@ -206,9 +206,8 @@ fn an_issuer_that_lacks_types_or_a_current_list_is_refused_with_the_remedy() {
             &json!({}),
             overdue,
             Remedy::UpdateTrustedList,
-            "is trusted only through the trusted list Example Operator, which was due to be \
-             replaced on \
-             2027-02-15T11:06:40.000Z; give the issuer a newer one",
+            "is trusted only through the trusted list Example Operator, which was in force \
+             until 2027-02-15T11:06:40.000Z; give the issuer a newer one",
         ),
     ] {
         let body = body(of_credential, more.clone());

@@ -1,7 +1,7 @@
 //! Merges the entries of a provider that occurs several times in a list. A withdrawn key outweighs
 //! one in force.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -21,7 +21,7 @@ type Identity = (Option<String>, String, Option<String>);
 #[derive(Default)]
 pub(super) struct Gathered {
     providers: Vec<(TrustServiceProvider, Vec<ListedService>, Keys)>,
-    known: alloc::collections::BTreeMap<Identity, usize>,
+    known: BTreeMap<Identity, usize>,
 }
 
 impl Gathered {
@@ -44,10 +44,21 @@ impl Gathered {
         }
     }
 
-    /// A key that is withdrawn in one service of a provider is withdrawn in all of them.
+    /// A key that is withdrawn in one service of a provider is withdrawn in all of them. The same
+    /// identifier is enough for this: a provider may have changed its name.
     pub(super) fn finish(self) -> Vec<ListedProvider> {
-        let finish = |(provider, mut services, withdrawn): (_, Vec<ListedService>, Keys)| {
+        let mut by_identifier: BTreeMap<String, Keys> = BTreeMap::new();
+        for (provider, _, withdrawn) in &self.providers {
+            if let Some(identifier) = provider.identifier() {
+                let keys = by_identifier.entry(identifier.into()).or_default();
+                keys.extend(withdrawn.iter().cloned());
+            }
+        }
+        let finish = |(provider, mut services, own): (TrustServiceProvider, Vec<_>, Keys)| {
+            let withdrawn = provider.identifier().and_then(|one| by_identifier.get(one));
+            let withdrawn = withdrawn.unwrap_or(&own);
             for service in services.iter_mut().filter(|_| !withdrawn.is_empty()) {
+                let service: &mut ListedService = service;
                 let is_withdrawn = |der: &[u8]| {
                     Certificate::parse(der).is_ok_and(|one| withdrawn.contains(one.spki()))
                 };

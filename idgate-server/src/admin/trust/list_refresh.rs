@@ -31,7 +31,7 @@ pub(super) fn run(
     if urls.is_empty() && of_lists.is_empty() {
         return Err(Failure::NotFound(
             "no trusted list comes from a URL; to import a file again, use `idgate trust add \
-             ISSUER_ID --trusted-list FILE`"
+             ISSUER_ID` with `--trusted-list FILE` or `--lotl FILE`"
                 .into(),
         ));
     }
@@ -121,6 +121,7 @@ impl Refresh<'_> {
             Refreshed::Same => ("same", "is the one in force".into(), 0),
             Refreshed::Refused(why) => ("refused", why.clone(), 3),
             Refreshed::Rollback(why) => ("rollback", why.clone(), 3),
+            Refreshed::Unreachable(why) => ("fetch_failed", why.clone(), 1),
             Refreshed::Unwanted => ("same", "no entry follows it any more".into(), 0),
         };
         self.code = self.code.max(failed);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::lotl_show;
 use crate::digest::{hex, sha256};
-use idgate_store::{TrustRecord, TrustedListRecord};
+use idgate_store::{ListRow, TrustRecord, TrustedListRecord};
 
 /// Returns the list of an entry as JSON.
 pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
@@ -32,7 +32,7 @@ pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
             "sha256": hex(&list.signer.sha256),
             "organization": row.organization,
             "not_after": list.signer.not_after.to_string(),
-            "known": !row.anchors.is_empty(),
+            "known": has_known_signer(record, row),
         },
         "announced_signers": list.announced_signers.iter().map(|one| hex(one)).collect::<Vec<_>>(),
         "providers": list.providers.iter().map(provider_json).collect::<Vec<_>>(),
@@ -123,6 +123,12 @@ pub(super) fn profile_of(listed: &TrustedListRecord) -> ListProfile {
     listed.row.list_profile().unwrap_or(ListProfile::of(listed.list.list_type))
 }
 
+/// Whether the signer leads to an anchor of the operator, by way of the list of lists if there is one.
+fn has_known_signer(record: &TrustRecord, row: &ListRow) -> bool {
+    let of_lists = record.list_of_lists.as_ref();
+    !row.anchors.is_empty() && of_lists.is_none_or(|lists| !lists.anchors.is_empty())
+}
+
 /// Returns the report on a newly imported list, as JSON and as text.
 pub(super) fn report(record: &TrustRecord) -> Option<(Value, String)> {
     let TrustedListRecord { row, list, .. } = record.trusted_list.as_ref()?;
@@ -130,13 +136,14 @@ pub(super) fn report(record: &TrustRecord) -> Option<(Value, String)> {
     let roots = entry.roots.len().max(entry.sd_jwt_roots.len());
     let signers = entry.pinned_signers.iter().filter(|one| one.is_listed()).count();
     let of_sd_jwts = entry.sd_jwt_signers.iter().filter(|one| one.is_listed()).count();
+    let is_known = has_known_signer(record, row);
     let json = json!({
         "kind": "trusted_list",
         "list_type": row.list_type,
         "sequence": list.sequence,
         "issued_at": list.issued_at.to_string(),
         "next_update": list.next_update.to_string(),
-        "signer": if row.anchors.is_empty() { "unknown" } else { "known" },
+        "signer": if is_known { "known" } else { "unknown" },
         "sha256": hex(&sha256(&row.token)),
         "providers": list.providers.len(),
         "roots": roots,
@@ -144,9 +151,9 @@ pub(super) fn report(record: &TrustRecord) -> Option<(Value, String)> {
         "status_roots": entry.status_roots.len(),
         "status_signers": entry.status_signers.len(),
     });
-    let unknown = match row.anchors.is_empty() {
-        true => "; its signer is unknown: anybody may have made it",
-        false => "",
+    let unknown = match is_known {
+        true => "",
+        false => "; its signer is unknown: anybody may have made it",
     };
     let text = format!(
         "trusted list {} number {}: {} providers, {roots} roots, {} signers; the next one is due on \

@@ -92,14 +92,20 @@ impl ListOptions {
         lotl::check_country(change, before)?;
         let Some(place) = &self.trusted_list else { return Ok(()) };
         let anchors = self.anchors()?;
-        if anchors.is_none() && !change.test_only && !follows {
+        // Anchors that a list of lists named, or that a list for tests has, are not kept for this one.
+        let keeps = before.is_some_and(|before| {
+            let list = before.trusted_list.as_ref();
+            list.is_some_and(|list| list.row.test_only == change.test_only)
+                && before.list_of_lists.is_none()
+        });
+        if anchors.is_none() && !change.test_only && !keeps {
             return Err(Failure::Usage(
                 "--trusted-list needs --list-signer-ca FILE, or --test: without a CA, anyone could have \
                  made the list"
                     .into(),
             ));
         }
-        let (url, token) = fetched(place, fetch)?;
+        let (url, token) = fetched("--trusted-list", place, fetch)?;
         let crls = anchors.as_ref().and_then(|anchors| take_crls(change, anchors));
         let ders = anchors.map(|anchors| anchors.certificates().flatten().copied().collect());
         let accept_rollback = self.accept_rollback;
@@ -202,30 +208,29 @@ pub(super) fn take_crls(change: &mut TrustChange, anchors: &ListAnchors) -> Opti
     (!own.is_empty()).then(|| own.into_iter().flat_map(|crl| crl.der).collect())
 }
 
-/// Reads the list at an https URL or in a file. Returns the URL and the list.
+/// Reads the list that `option` names, at an https URL or in a file. Returns the URL and the list.
 pub(super) fn fetched(
+    option: &str,
     place: &str,
     fetch: &Fetch<'_>,
 ) -> Result<(Option<String>, Vec<u8>), Failure> {
     let scheme = place.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     match scheme.as_deref() {
         Some("https") => {
-            let url = normalized(place)?;
+            let url = normalized(option, place)?;
             let token = fetch(&url).map_err(|why| Failure::Error(format!("{url}: {why}")))?;
             Ok((Some(url), token))
         }
-        Some("http") => {
-            Err(Failure::Usage("--trusted-list: must be an https URL or a file".into()))
-        }
+        Some("http") => Err(Failure::Usage(format!("{option}: must be an https URL or a file"))),
         _ => Ok((None, read_at_most(Path::new(place), MAX_LIST_FILE_BYTES)?)),
     }
 }
 
 /// Normalizes a URL. The newest number seen is stored by URL, so a URL with another spelling must
 /// not be another source.
-fn normalized(url: &str) -> Result<String, Failure> {
+fn normalized(option: &str, url: &str) -> Result<String, Failure> {
     let parsed = Url::parse(url).map_err(|why| {
-        Failure::Usage(format!("--trusted-list {url}: {why}; give it as https://HOST/PATH"))
+        Failure::Usage(format!("{option} {url}: {why}; give it as https://HOST/PATH"))
     });
     let mut parsed = parsed?;
     parsed.set_fragment(None);

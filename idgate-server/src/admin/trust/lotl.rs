@@ -23,14 +23,15 @@ impl ListOptions {
         let country = country.ok_or_else(|| {
             Failure::Usage("--lotl needs --country XX to choose one of the lists in it".into())
         })?;
-        let follows = before.is_some_and(|before| before.list_of_lists.is_some());
+        let former = before.and_then(|before| before.list_of_lists.as_ref());
+        let follows = former.is_some_and(|former| former.test_only == change.test_only);
         let anchors = self.anchors()?;
         if anchors.is_none() && !change.test_only && !follows {
             return Err(Failure::Usage(
                 "--lotl needs --list-signer-ca FILE, or --test: without a CA, anyone could have made the list".into(),
             ));
         }
-        let (url, token) = fetched(place, fetch)?;
+        let (url, token) = fetched("--lotl", place, fetch)?;
         let crls = anchors.as_ref().and_then(|anchors| take_crls(change, anchors));
         let anchors = anchors.map(|anchors| anchors.certificates().flatten().copied().collect());
         let accept_rollback = self.accept_rollback;

@@ -67,10 +67,12 @@ pub(super) fn problems(record: &TrustRecord, allow_stale: bool, now: UnixMillis)
             row.next_update
         ));
     }
-    if let Ok(Some(anchors)) = row.anchors() {
-        let ended = anchors.ends().filter(|(_, end)| is_expired(*end, now));
-        found.extend(ended.map(|(subject, end)| {
-            format!("{issuer_id}: {subject}, the anchor of its list of lists, expired on {end}")
+    // The Official Journal names several signers, of which some may have ended.
+    if let Ok(Some(anchors)) = row.anchors()
+        && anchors.ends().all(|(_, end)| is_expired(end, now))
+    {
+        found.extend(anchors.ends().map(|(subject, end)| {
+            format!("{issuer_id}: {subject}, an anchor of its list of lists, expired on {end}")
         }));
     }
     match row.verified_crls() {
@@ -115,7 +117,8 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
         Err(why) => found.push(format!("cannot be read: {why}")),
     }
     if let Ok(Some(anchors)) = row.anchors() {
-        let soon = anchors.ends().filter(|(_, end)| end.since(now) < SOON_MS);
+        let is_current = |(_, end): &(_, _)| !is_expired(*end, now);
+        let soon = anchors.ends().filter(is_current).filter(|(_, end)| end.since(now) < SOON_MS);
         found.extend(
             soon.map(|(subject, end)| format!("has an anchor, {subject}, that expires on {end}")),
         );

@@ -142,8 +142,8 @@ pub(super) async fn one_whose_list_does_not_verify_changes_nothing<B: Backend>()
     let moved = || of_lists(8, MOVED, &next);
     let named = |token: Result<Vec<u8>, String>| vec![(String::from(MOVED), token)];
     for (named, name, why) in [
-        (Vec::new(), "refused", "names https://ut.example/moved.xml, which was not fetched"),
-        (named(Err("timeout".into())), "refused", "which was not fetched: timeout"),
+        (Vec::new(), "fetch_failed", "names https://ut.example/moved.xml, which was not fetched"),
+        (named(Err("timeout".into())), "fetch_failed", "which was not fetched: timeout"),
         (
             named(Ok(national(21, 2, &first))),
             "refused",

@@ -4,8 +4,9 @@ use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::{ListAnchors, ListMark, ListOfLists, ListRules, NamedList, VerifiedCrl};
 use idgate_xml_list::{import_list_of_lists, recall_list_of_lists};
+use url::Url;
 
-use super::list_taking::{Refused, lacks_anchor, source_named};
+use super::list_taking::{Refused, lacks_anchor, source_named, unusable};
 use super::listed::{anchors, verified_crls};
 use super::x509::sha256;
 use super::{TrustChange, TrustRecord};
@@ -53,6 +54,14 @@ pub struct ListOfListsRow {
     pub test_only: bool,
     /// Its sequence number.
     pub sequence: u64,
+    /// The time at which it was issued.
+    pub issued_at: UnixMillis,
+    /// SHA-256 of its content.
+    pub payload_sha256: [u8; 32],
+    /// Its own territory, which the first one fixes.
+    pub territory: String,
+    /// The URL of the list that it names for `country`.
+    pub location: String,
     /// The number of lists that it points to.
     pub listed: u64,
     /// The time at which its next issue is due.
@@ -78,6 +87,16 @@ impl ListOfListsRow {
     /// A CRL cannot be read, or no CA among the anchors signed it.
     pub fn verified_crls(&self) -> Result<Vec<VerifiedCrl>, StoreError> {
         verified_crls(&self.crls, &self.anchors)
+    }
+
+    /// Returns it as a mark.
+    fn mark(&self) -> ListMark {
+        ListMark {
+            sequence: self.sequence,
+            issued_at: self.issued_at,
+            payload_sha256: self.payload_sha256,
+            seen_at: self.added_at,
+        }
     }
 
     /// Reads the list of lists from the stored token.
@@ -149,6 +168,10 @@ impl NewListOfLists {
             crls: kept(&self.crls, |former| &former.crls),
             test_only,
             sequence: 0,
+            issued_at: now,
+            payload_sha256: [0; 32],
+            territory: String::new(),
+            location: String::new(),
             listed: 0,
             next_update: now,
             added_at: now,
@@ -157,9 +180,19 @@ impl NewListOfLists {
         let lists = import(&row, former, allow_stale, now)?;
         row.organization = row.organization.or_else(|| lists.signer.organization.clone());
         row.sequence = lists.sequence;
+        row.issued_at = lists.issued_at;
+        row.payload_sha256 = lists.payload_sha256;
+        row.territory.clone_from(&lists.territory);
         row.listed = u64::try_from(lists.pointers()).unwrap_or(u64::MAX);
         row.next_update = lists.next_update;
-        let named = lists.list_of(&self.country).map_err(Refused::of_lists)?;
+        let mut named = lists.list_of(&self.country).map_err(Refused::of_lists)?;
+        named.location = normalized(&named.location).ok_or_else(|| {
+            let country = &self.country;
+            Refused::of_lists(unusable(format!(
+                "names a URL of the list of {country} that has no host, or a user name"
+            )))
+        })?;
+        row.location.clone_from(&named.location);
         let (source, accept_rollback) = (source(&row), self.accept_rollback);
         Ok(PreparedLists { row, source, named, lists, accept_rollback })
     }
@@ -175,17 +208,29 @@ impl PreparedLists {
         mark: Option<&ListMark>,
         now: UnixMillis,
     ) -> Result<ListMark, Refused> {
-        if let Some(mark) = mark.filter(|_| !self.accept_rollback) {
-            self.lists.check_newer(mark).map_err(Refused::of_lists)?;
-        }
+        mark.map_or(Ok(()), |mark| self.check_newer(mark))?;
         Ok(self.lists.mark(mark, now))
+    }
+
+    /// Checks that it is not older than the one in force, which may have another source.
+    ///
+    /// # Errors
+    /// It is older, or has the same number and different content.
+    pub(super) fn check_in_force(&self, former: Option<&ListOfListsRow>) -> Result<(), Refused> {
+        let former = former.filter(|former| former.test_only == self.row.test_only);
+        former.map_or(Ok(()), |former| self.check_newer(&former.mark()))
+    }
+
+    fn check_newer(&self, mark: &ListMark) -> Result<(), Refused> {
+        match self.accept_rollback {
+            true => Ok(()),
+            false => self.lists.check_newer(mark).map_err(Refused::of_lists),
+        }
     }
 
     /// Whether its content is that of `former`: it is the same token, or was only signed again.
     pub(super) fn says_the_same(&self, former: &ListOfListsRow) -> bool {
-        let payload_sha256 = self.lists.payload_sha256;
-        former.sha256 == self.row.sha256
-            || former.recall().is_ok_and(|former| former.payload_sha256 == payload_sha256)
+        former.payload_sha256 == self.row.payload_sha256
     }
 }
 
@@ -200,25 +245,34 @@ fn import(
     let mut rules = match &anchors {
         Some(anchors) => ListRules::new(anchors),
         None if row.test_only => ListRules::for_tests(),
-        None => return Err(Refused::Store(lacks_anchor())),
+        None => return Err(Refused::Store(lacks_anchor("--lotl"))),
     };
-    let stored = former.map(ListOfListsRow::recall).transpose()?;
-    let is_same = former.is_some_and(|former| former.sha256 == row.sha256);
-    let in_force = stored.as_ref().filter(|_| is_same).map(|stored| stored.mark(None, now));
+    // The signer of the stored list of lists was valid when that was accepted.
+    let in_force = former.filter(|former| former.sha256 == row.sha256).map(ListOfListsRow::mark);
     rules.test_only = row.test_only;
     rules.crls = &crls;
-    rules.territory = stored.as_ref().map(|stored| stored.territory.as_str());
+    rules.territory = former.map(|former| former.territory.as_str());
     rules.organization = row.organization.as_deref();
     rules.allow_stale = allow_stale;
     rules.mark = in_force.as_ref();
     import_list_of_lists(&PROVIDER, &row.token, &rules, now).map_err(Refused::of_lists)
 }
 
+/// Returns the URL in the spelling of the other URLs of lists, so that one list has one source.
+/// `None`: nothing can be fetched from there.
+fn normalized(location: &str) -> Option<String> {
+    let mut url = Url::parse(location).ok()?;
+    url.set_fragment(None);
+    let is_anonymous = url.username().is_empty() && url.password().is_none();
+    (is_anonymous && url.host_str().is_some()).then(|| url.into())
+}
+
 /// Returns the name of its source, under which the mark is stored.
 fn source(row: &ListOfListsRow) -> String {
     let organization = row.organization.as_deref().unwrap_or_default();
     match &row.url {
-        Some(url) => source_named(url, row.test_only),
+        // The same URL may have been that of a list.
+        Some(url) => source_named(&format!("list of lists {url}"), row.test_only),
         None => source_named(&format!("list of lists O={organization}"), row.test_only),
     }
 }

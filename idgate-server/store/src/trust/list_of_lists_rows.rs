@@ -16,9 +16,11 @@ use crate::types::{FetchedList, FetchedListOfLists, ListFetch, ListSource, Refre
 
 /// Returns the URLs that lists of lists are fetched from.
 pub(super) async fn sources(db: &Db<'_>) -> Done<Vec<ListSource>> {
-    let sql = sql("SELECT url, min(next_update), max(added_at), max(sequence), max(listed), \
-                   max(tried_at), max(failures), max(failure) \
-                   FROM lists_of_lists WHERE url IS NOT NULL GROUP BY url ORDER BY url");
+    let sql =
+        sql("SELECT n.url, min(n.next_update), max(n.added_at), max(n.sequence), max(n.listed), \
+         max(n.tried_at), max(n.failures), max(n.failure) FROM lists_of_lists AS n \
+         JOIN trusted_lists AS l ON l.issuer_id = n.issuer_id AND l.url = n.location \
+         WHERE n.url IS NOT NULL GROUP BY n.url ORDER BY n.url");
     let read = |row: &Row<'_>| {
         Ok(ListSource {
             url: row.get(0)?,
@@ -35,26 +37,46 @@ pub(super) async fn sources(db: &Db<'_>) -> Done<Vec<ListSource>> {
 
 /// Returns the lists of lists of all entries, or of the one called `issuer_id`.
 pub(super) async fn records(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<ListOfListsRow>> {
-    let sql = sql(
-        "SELECT issuer_id, url, country, organization, token, sha256, anchors, crls, test_only, \
-         sequence, listed, next_update, added_at, tried_at, failures, failure \
-         FROM lists_of_lists WHERE CAST($1 AS text) IS NULL OR issuer_id = $1",
-    );
-    db.all(sql, &[&issuer_id], ListOfListsRow::read).await
+    find(db, issuer_id, None).await
 }
 
-/// Stores the new list of lists of an entry, which must name the list `named`. Without a new one,
-/// removes the entry's current one.
+/// Returns the list of lists of that entry.
+pub(super) async fn of_entry(db: &Db<'_>, issuer_id: &str) -> Done<Option<ListOfListsRow>> {
+    Ok(find(db, Some(issuer_id), None).await?.pop())
+}
+
+/// Returns those of that entry, if it is given, and from that URL, if it is given. An earlier version
+/// may have replaced an entry's list without its list of lists, which then is not returned.
+async fn find(
+    db: &Db<'_>,
+    issuer_id: Option<&str>,
+    url: Option<&str>,
+) -> Done<Vec<ListOfListsRow>> {
+    let sql = sql(
+        "SELECT n.issuer_id, n.url, n.country, n.organization, n.token, n.sha256, n.anchors, n.crls, \
+         n.test_only, n.sequence, n.issued_at, n.payload_sha256, n.territory, n.location, n.listed, \
+         n.next_update, n.added_at, n.tried_at, n.failures, n.failure \
+         FROM lists_of_lists AS n \
+         JOIN trusted_lists AS l ON l.issuer_id = n.issuer_id AND l.url = n.location \
+         WHERE (CAST($1 AS text) IS NULL OR n.issuer_id = $1) \
+         AND (CAST($2 AS text) IS NULL OR n.url = $2) ORDER BY n.issuer_id",
+    );
+    db.all(sql, &[&issuer_id, &url], ListOfListsRow::read).await
+}
+
+/// Stores the new list of lists of an entry in place of its former one. It must name the list
+/// `named`. Without a new one, removes the former one.
 pub(super) async fn add(
     db: &Db<'_>,
-    (issuer_id, new): (&str, Option<&NewListOfLists>),
+    (issuer_id, former): (&str, Option<&ListOfListsRow>),
+    new: Option<&NewListOfLists>,
     named: &NewTrustedList,
     terms: (bool, bool),
     now: UnixMillis,
 ) -> Done<()> {
     let Some(new) = new else { return remove(db, issuer_id).await };
-    let former = records(db, Some(issuer_id)).await?.pop();
-    let prepared = new.prepare(issuer_id, former.as_ref(), terms, now).map_err(StoreError::from)?;
+    let prepared = new.prepare(issuer_id, former, terms, now).map_err(StoreError::from)?;
+    prepared.check_in_force(former).map_err(StoreError::from)?;
     if !names(&prepared, named.url.as_deref(), named.anchors.as_deref()) {
         let why = "the fetched list is not the one that the list of lists names";
         return Err(StoreError::Failed(why.into()).into());
@@ -127,6 +149,7 @@ pub(crate) async fn note(
     failure: Option<&str>,
     now: UnixMillis,
 ) -> Done<()> {
+    hold(db).await?;
     let note = sql("UPDATE lists_of_lists SET tried_at = $2, failure = $3, \
                     failures = CASE WHEN CAST($3 AS text) IS NULL THEN 0 ELSE failures + 1 END \
                     WHERE url = $1");
@@ -142,10 +165,8 @@ struct Following {
 /// Returns the entries that follow the list of lists at `url`.
 async fn following(db: &Db<'_>, url: &str) -> Done<Vec<Following>> {
     let mut all = Vec::new();
-    for lists in records(db, None).await? {
-        if lists.url.as_deref() == Some(url)
-            && let Some(list) = listed_rows::find(db, &lists.issuer_id).await?
-        {
+    for lists in find(db, None, Some(url)).await? {
+        if let Some(list) = listed_rows::find(db, &lists.issuer_id).await? {
             all.push(Following { lists, list });
         }
     }
@@ -229,9 +250,7 @@ impl Following {
             Ok(list) => list,
             Err(why) => return Ok(Err(why)),
         };
-        // The list at the new URL must also not be older than the one in force.
-        let in_force = self.list.recall()?.mark(None, now);
-        if let Err(why) = list.check_newer(&in_force) {
+        if let Err(why) = list.check_in_force(now) {
             return Ok(Err(why));
         }
         let mark = listed_rows::mark(db, &list.source).await?;
@@ -284,12 +303,15 @@ async fn keep(db: &Db<'_>, prepared: &PreparedLists, mark: &ListMark) -> Done<()
     listed_rows::keep_mark(db, &prepared.source, mark).await?;
     let row = &prepared.row;
     let sql = sql("INSERT INTO lists_of_lists (issuer_id, url, country, organization, token, \
-         sha256, anchors, crls, test_only, sequence, listed, next_update, added_at, failures) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0) \
+         sha256, anchors, crls, test_only, sequence, issued_at, payload_sha256, territory, location, \
+         listed, next_update, added_at, failures) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 0) \
          ON CONFLICT (issuer_id) DO UPDATE SET url = excluded.url, country = excluded.country, \
          organization = excluded.organization, token = excluded.token, \
          sha256 = excluded.sha256, anchors = excluded.anchors, crls = excluded.crls, \
          test_only = excluded.test_only, sequence = excluded.sequence, \
+         issued_at = excluded.issued_at, payload_sha256 = excluded.payload_sha256, \
+         territory = excluded.territory, location = excluded.location, \
          listed = excluded.listed, next_update = excluded.next_update, \
          added_at = excluded.added_at, tried_at = NULL, failures = 0, failure = NULL");
     db.run(
@@ -305,6 +327,10 @@ async fn keep(db: &Db<'_>, prepared: &PreparedLists, mark: &ListMark) -> Done<()
             &row.crls,
             &row.test_only,
             &number(row.sequence),
+            &millis(row.issued_at),
+            &row.payload_sha256.as_slice(),
+            &row.territory,
+            &row.location,
             &number(row.listed),
             &millis(row.next_update),
             &millis(row.added_at),
@@ -327,10 +353,14 @@ impl ListOfListsRow {
             crls: row.get(7)?,
             test_only: row.get(8)?,
             sequence: unsigned(row.get(9)?),
-            listed: unsigned(row.get(10)?),
-            next_update: row.time(11)?,
-            added_at: row.time(12)?,
-            fetch: fetch(row, 13)?,
+            issued_at: row.time(10)?,
+            payload_sha256: row.get::<Vec<u8>>(11)?.try_into().unwrap_or_default(),
+            territory: row.get(12)?,
+            location: row.get(13)?,
+            listed: unsigned(row.get(14)?),
+            next_update: row.time(15)?,
+            added_at: row.time(16)?,
+            fetch: fetch(row, 17)?,
         })
     }
 }

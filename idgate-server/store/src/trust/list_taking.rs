@@ -5,7 +5,7 @@
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::{
-    ListMark, ListRules, TrustedList, TrustedListError, TrustedListErrorKind,
+    ListMark, ListRules, TrustedList, TrustedListError, TrustedListErrorKind, member_state,
 };
 use idgate_core::trust::ListType;
 use idgate_xml_list::{import_trusted_list, is_xml};
@@ -127,7 +127,8 @@ impl Refresh {
             let mark = if former.test_only { test } else { live };
             let settings = (&ListSettings::default(), former.test_only);
             let entry = (&*former.issuer_id, former.named_for.as_deref());
-            let prepared = new.prepare(entry, settings, Some(former), now);
+            let is_named = former.check_named(now);
+            let prepared = is_named.and_then(|()| new.prepare(entry, settings, Some(former), now));
             match prepared.and_then(|prepared| prepared.take(mark.as_ref(), now)) {
                 Ok(taken) => refresh.add(taken),
                 Err(Refused::List(why)) => refused.push((&*former.issuer_id, why)),
@@ -194,8 +195,14 @@ impl NewTrustedList {
                  in force first with `idgate trust remove`"
             ))));
         }
+        // Anchors of a list for tests, and anchors that a list of lists named, are not those of the
+        // operator. They are kept only for another list of that kind.
+        let is_alike = |former: &&ListRow| {
+            former.test_only == test_only && former.named_for.as_deref() == named_for
+        };
+        let alike = former.filter(is_alike);
         let kept = |own: &Option<Vec<u8>>, of: fn(&ListRow) -> &Vec<u8>| {
-            own.clone().or_else(|| former.map(of).cloned()).unwrap_or_default()
+            own.clone().or_else(|| alike.map(of).cloned()).unwrap_or_default()
         };
         let mut row = ListRow {
             issuer_id: issuer_id.to_owned(),
@@ -215,6 +222,7 @@ impl NewTrustedList {
             next_update: now,
             added_at: now,
             named_for: named_for.map(str::to_owned),
+            named_until: None,
         };
         row.set(settings);
         let before = former.cloned();
@@ -255,7 +263,7 @@ impl NewTrustedList {
         let mut rules = match &anchors {
             Some(anchors) => ListRules::new(anchors),
             None if row.test_only => ListRules::for_tests(),
-            None => return Err(Refused::Store(lacks_anchor())),
+            None => return Err(Refused::Store(lacks_anchor("--trusted-list"))),
         };
         rules.test_only = row.test_only;
         rules.crls = &crls;
@@ -266,7 +274,7 @@ impl NewTrustedList {
         let has_form = former.is_some_and(|former| is_xml(&former.token) == is_xml(&self.token));
         let fixed = stored.as_ref().filter(|_| has_form);
         let fixed = fixed.map(|stored| stored.territory.as_str());
-        rules.territory = fixed.or(row.named_for.as_deref());
+        rules.territory = row.named_for.as_deref().or(fixed);
         rules.organization = former.and_then(|former| former.organization.as_deref());
         rules.allow_stale = row.allow_stale;
         // The mark shows that this is the stored list again. Its signer was valid when it first
@@ -274,11 +282,32 @@ impl NewTrustedList {
         let is_same = former.is_some_and(|former| former.sha256 == row.sha256);
         let in_force = stored.as_ref().filter(|_| is_same).map(|stored| stored.mark(None, now));
         rules.mark = in_force.as_ref();
-        import_trusted_list(&PROVIDER, &self.token, &rules, now).map_err(|why| row.refused(why))
+        let list = import_trusted_list(&PROVIDER, &self.token, &rules, now)
+            .map_err(|why| row.refused(why))?;
+        match fixed.filter(|fixed| member_state(fixed) != member_state(&list.territory)) {
+            Some(fixed) => Err(row.refused(unusable(format!(
+                "is not of the territory of the list in force, {fixed}; remove the entry first"
+            )))),
+            None => Ok(list),
+        }
     }
 }
 
 impl Prepared {
+    /// Checks that a list that a list of lists names is not older than the list in force, which may
+    /// have another URL.
+    ///
+    /// # Errors
+    /// It is older, or a different one with the same number; or the list in force cannot be read.
+    pub(super) fn check_in_force(&self, now: UnixMillis) -> Result<(), Refused> {
+        let is_named = self.row.named_for.is_some();
+        let former = self.former.as_ref().filter(|former| former.test_only == self.row.test_only);
+        match former.filter(|_| is_named) {
+            Some(former) => self.check_newer(&former.recall()?.mark(None, now)),
+            None => Ok(()),
+        }
+    }
+
     /// Checks that it is not older than `in_force`, unless the operator accepts an older one.
     ///
     /// # Errors
@@ -335,13 +364,16 @@ pub(crate) struct Refusal {
     pub(super) kind: TrustedListErrorKind,
     /// The reason, as text for people.
     pub(super) text: String,
+    /// Whether a list could not be fetched.
+    pub(super) is_unreachable: bool,
 }
 
 impl Refused {
     /// Refuses a list of lists because the list that it names was not fetched.
     pub(super) fn unreachable(location: &str, why: &str) -> Self {
         let text = format!("the list of lists names {location}, which was not fetched: {why}");
-        Self::List(Refusal { kind: TrustedListErrorKind::Unusable, text })
+        let kind = TrustedListErrorKind::Unusable;
+        Self::List(Refusal { kind, text, is_unreachable: true })
     }
 
     /// Refuses a list of lists. For an unknown signer, the text names the option for its CA.
@@ -350,11 +382,27 @@ impl Refused {
             TrustedListErrorKind::UnknownSigner => UNKNOWN.into(),
             _ => error.why,
         };
-        Self::List(Refusal { kind: error.kind, text: format!("the list of lists {why}") })
+        let text = format!("the list of lists {why}");
+        Self::List(Refusal { kind: error.kind, text, is_unreachable: false })
     }
 }
 
 impl ListRow {
+    /// Checks that a list of lists still names it.
+    ///
+    /// # Errors
+    /// The list of lists is overdue.
+    fn check_named(&self, now: UnixMillis) -> Result<(), Refused> {
+        match self.named_until.filter(|until| *until <= now && !self.allow_stale) {
+            Some(until) => Err(Refused::of_lists(unusable(format!(
+                "was due to be replaced on {until}; new lists of {} are not accepted until a new list \
+                 of lists is",
+                self.issuer_id
+            )))),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses this list. For an unknown signer, the text names the option or the list of lists
     /// that determines the accepted signers.
     fn refused(&self, error: TrustedListError) -> Refused {
@@ -365,8 +413,13 @@ impl ListRow {
             }
             _ => error.to_string(),
         };
-        Refused::List(Refusal { kind: error.kind, text })
+        Refused::List(Refusal { kind: error.kind, text, is_unreachable: false })
     }
+}
+
+/// An error of a list that is not usable here.
+pub(super) fn unusable(why: impl Into<std::borrow::Cow<'static, str>>) -> TrustedListError {
+    TrustedListError::new(TrustedListErrorKind::Unusable, why)
 }
 
 const UNKNOWN: &str = "has a signer that does not lead to --list-signer-ca";
@@ -398,18 +451,21 @@ pub(super) fn outcome_of(refused: &[(&str, Refusal)], others_took_it: bool) -> R
         told = refused.iter().map(named).collect();
     }
     let told = told.join("; ");
-    match refused.iter().any(|(_, why)| why.kind == TrustedListErrorKind::Rollback) {
-        true => Refreshed::Rollback(told),
+    if refused.iter().any(|(_, why)| why.kind == TrustedListErrorKind::Rollback) {
+        return Refreshed::Rollback(told);
+    }
+    match refused.iter().all(|(_, why)| why.is_unreachable) {
+        true => Refreshed::Unreachable(told),
         false => Refreshed::Refused(told),
     }
 }
 
-pub(super) fn lacks_anchor() -> StoreError {
-    StoreError::Failed(
-        "--trusted-list needs --list-signer-ca FILE, or --test: without a CA, anyone could have made \
-         the list"
-            .into(),
-    )
+/// `option`: the option that gives the list.
+pub(super) fn lacks_anchor(option: &str) -> StoreError {
+    StoreError::Failed(format!(
+        "{option} needs --list-signer-ca FILE, or --test: without a CA, anyone could have made the \
+         list"
+    ))
 }
 
 /// Returns the name of its source, under which the mark is stored. Lists for tests have marks of

@@ -117,6 +117,8 @@ pub struct ListRow {
     pub added_at: UnixMillis,
     /// The territory for which the entry's list of lists names it; `None`: the operator named it.
     pub named_for: Option<String>,
+    /// The time at which the next update of that list of lists is due.
+    pub named_until: Option<UnixMillis>,
 }
 
 impl ListRow {

@@ -26,12 +26,15 @@ pub(super) async fn add(
         Step::Nothing => Ok(()),
         Step::Settings(row) => put(db, &row).await,
         Step::List(prepared) => {
+            prepared.check_in_force(now).map_err(StoreError::from)?;
+            let lists = list_of_lists_rows::of_entry(db, issuer_id).await?;
             let mark = mark(db, &prepared.source).await?;
             let taken = prepared.take(mark.as_ref(), now).map_err(StoreError::from)?;
             keep(db, &taken).await?;
             if let Some(named) = &change.trusted_list {
-                let new = (issuer_id, change.list_of_lists.as_ref());
-                list_of_lists_rows::add(db, new, named, change.of_lists(), now).await?;
+                let (entry, terms) = ((issuer_id, lists.as_ref()), change.of_lists());
+                let new = change.list_of_lists.as_ref();
+                list_of_lists_rows::add(db, entry, new, named, terms, now).await?;
             }
             Ok(check_sources(sources(db).await?.len())?)
         }
@@ -49,8 +52,11 @@ pub(crate) async fn refresh(
     let of_url = sql(
         "SELECT issuer_id, url, list_type, organization, token, sha256, anchors, crls, providers, \
          profile, allow_stale, test_only, sequence, listed, next_update, added_at, \
-         (SELECT n.country FROM lists_of_lists AS n WHERE n.issuer_id = trusted_lists.issuer_id) \
-         FROM trusted_lists WHERE url = $1 ORDER BY issuer_id {FOR UPDATE}",
+         (SELECT n.country FROM lists_of_lists AS n \
+          WHERE n.issuer_id = l.issuer_id AND n.location = l.url), \
+         (SELECT n.next_update FROM lists_of_lists AS n \
+          WHERE n.issuer_id = l.issuer_id AND n.location = l.url) \
+         FROM trusted_lists AS l WHERE url = $1 ORDER BY issuer_id {FOR UPDATE}",
     );
     let formers = db.all(of_url, &[&fetched.url], ListRow::read).await?;
     let [live, test] = Refresh::sources(&fetched.url);
@@ -116,11 +122,15 @@ pub(super) async fn records(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<Tr
     let sql = sql(
         "SELECT issuer_id, l.url, list_type, organization, token, sha256, anchors, crls, providers, \
          profile, allow_stale, test_only, sequence, listed, next_update, added_at, \
-         (SELECT n.country FROM lists_of_lists AS n WHERE n.issuer_id = l.issuer_id), f.tried_at, f.failures, f.failure \
+         (SELECT n.country FROM lists_of_lists AS n \
+          WHERE n.issuer_id = l.issuer_id AND n.location = l.url), \
+         (SELECT n.next_update FROM lists_of_lists AS n \
+          WHERE n.issuer_id = l.issuer_id AND n.location = l.url), \
+         f.tried_at, f.failures, f.failure \
          FROM trusted_lists AS l LEFT JOIN trusted_list_fetches AS f ON f.url = l.url \
          WHERE CAST($1 AS text) IS NULL OR issuer_id = $1",
     );
-    let read = |row: &Row<'_>| Ok(TrustedListRecord::new(ListRow::read(row)?, fetch(row, 17)?)?);
+    let read = |row: &Row<'_>| Ok(TrustedListRecord::new(ListRow::read(row)?, fetch(row, 18)?)?);
     db.all(sql, &[&issuer_id], read).await
 }
 
@@ -128,7 +138,7 @@ pub(super) async fn records(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<Tr
 /// certificates in the list.
 pub(super) async fn remove(db: &Db<'_>, issuer_id: &str, sha256: &[u8; 32]) -> Done<Option<usize>> {
     let record = records(db, Some(issuer_id)).await?.pop();
-    let lists = list_of_lists_rows::records(db, Some(issuer_id)).await?.pop();
+    let lists = list_of_lists_rows::of_entry(db, issuer_id).await?;
     // The list of lists is the only reason to trust the list, so both are removed together.
     let is_of_lists = lists.is_some_and(|lists| lists.sha256 == sha256);
     let record = record.filter(|record| is_of_lists || record.row.sha256 == sha256);
@@ -142,8 +152,11 @@ pub(super) async fn find(db: &Db<'_>, issuer_id: &str) -> Done<Option<ListRow>> 
     let sql = sql(
         "SELECT issuer_id, url, list_type, organization, token, sha256, anchors, crls, providers, \
          profile, allow_stale, test_only, sequence, listed, next_update, added_at, \
-         (SELECT n.country FROM lists_of_lists AS n WHERE n.issuer_id = trusted_lists.issuer_id) \
-         FROM trusted_lists WHERE issuer_id = $1",
+         (SELECT n.country FROM lists_of_lists AS n \
+          WHERE n.issuer_id = l.issuer_id AND n.location = l.url), \
+         (SELECT n.next_update FROM lists_of_lists AS n \
+          WHERE n.issuer_id = l.issuer_id AND n.location = l.url) \
+         FROM trusted_lists AS l WHERE issuer_id = $1",
     );
     db.one(sql, &[&issuer_id], ListRow::read).await
 }
@@ -240,6 +253,7 @@ impl ListRow {
             next_update: row.time(14)?,
             added_at: row.time(15)?,
             named_for: row.get(16)?,
+            named_until: row.get::<Option<i64>>(17)?.map(time),
         })
     }
 }

@@ -51,6 +51,8 @@ pub enum Refreshed {
     Refused(String),
     /// It is older than one that was seen.
     Rollback(String),
+    /// A list of lists names a list that could not be fetched; the text says why.
+    Unreachable(String),
     /// No entry follows it any more.
     Unwanted,
 }
@@ -59,7 +61,7 @@ impl Refreshed {
     /// Returns the reason why it is not in force.
     pub fn failure(&self) -> Option<&str> {
         match self {
-            Self::Refused(why) | Self::Rollback(why) => Some(why),
+            Self::Refused(why) | Self::Rollback(why) | Self::Unreachable(why) => Some(why),
             Self::New { .. } | Self::Same | Self::Unwanted => None,
         }
     }
@@ -71,6 +73,7 @@ impl Refreshed {
             Self::Same | Self::Unwanted => "same",
             Self::Refused(_) => "refused",
             Self::Rollback(_) => "rollback",
+            Self::Unreachable(_) => "fetch_failed",
         }
     }
 }

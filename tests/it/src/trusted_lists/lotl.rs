@@ -1,6 +1,8 @@
 //! The list of lists through the real binary: it names a territory's list and the signers of that
 //! list. A new issue changes nothing until the named list verifies.
 
+mod changes;
+
 use std::time::Duration;
 
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -184,7 +186,7 @@ fn a_moved_list_must_not_be_older_than_the_list_in_force() {
     place.give(&moved(8));
     elsewhere.give("503 Service Unavailable", b"");
     let (outcome, why) = refresh(&installation);
-    assert_eq!(outcome, "refused");
+    assert_eq!(outcome, "fetch_failed");
     assert!(why.contains("which was not fetched") && why.contains("http_status_503"), "{why}");
     elsewhere.give("200 OK", place.national(19).sign(&place.signer).as_bytes());
     let (outcome, why) = refresh(&installation);

@@ -9,16 +9,27 @@ use super::*;
 fn an_identifier_alone_does_not_make_two_entries_one_provider() {
     let root = Identity::issuer_root(Curve::P256, NOW.0);
     let notified = Kind::PubEaa.issuance(&[&root.der]);
-    let withdrawn = with_status(notified.clone(), "withdrawn");
     let list = made(Kind::PubEaa)
         .with(provider("One", "NTRLU-1", "LU", std::slice::from_ref(&notified)))
-        .with(provider("Two", "NTRLU-1", "LU", &[withdrawn]))
+        .with(provider("Two", "NTRLU-1", "LU", std::slice::from_ref(&notified)))
         .with(provider("One", "NTRLU-1", "LU", &[notified]));
     let list = import_made(&list).unwrap();
     let of = |listed: &ListedProvider| (listed.provider.name.clone(), listed.services.len());
     let providers: Vec<_> = list.providers.iter().map(of).collect();
     assert_eq!(providers, [("One".into(), 2), ("Two".into(), 1)]);
-    // The key that Two withdrew is One's as well, and in force for One.
-    assert!(list.providers[0].services.iter().all(|one| one.roots().len() == 1));
-    assert!(list.providers[1].services[0].roots().is_empty());
+}
+
+#[test]
+fn a_withdrawn_key_is_withdrawn_in_all_entries_with_the_identifier() {
+    let root = Identity::issuer_root(Curve::P256, NOW.0);
+    let notified = Kind::PubEaa.issuance(&[&root.der]);
+    let withdrawn = with_status(notified.clone(), "withdrawn");
+    let roots = |identifier| {
+        let list = made(Kind::PubEaa)
+            .with(provider("Former name", "NTRLU-1", "LU", std::slice::from_ref(&withdrawn)))
+            .with(provider("New name", identifier, "LU", std::slice::from_ref(&notified)));
+        import_made(&list).unwrap().providers[1].services[0].roots().len()
+    };
+    assert_eq!(roots("NTRLU-1"), 0);
+    assert_eq!(roots("NTRLU-2"), 1);
 }

@@ -199,7 +199,7 @@ fn a_list_past_its_next_update_trusts_no_signer() {
         }
         let lapsed = entry.lapsed_list(Some(&DocType::new(PID_DOC)), true, next);
         assert_eq!(lapsed.is_none(), after);
-        let told = "is trusted only through the trusted list Example Operator, which was due";
+        let told = "is trusted only through the trusted list Example Operator, which was in force";
         assert!(lapsed.is_none_or(|(why, _)| why.starts_with(told)));
         assert_eq!(entry.lapsed_list(None, true, NOW), None);
     }

@@ -147,8 +147,7 @@ fn a_trusted_list_that_is_overdue_is_refused() {
     assert_eq!(
         refused(&verifier, &every(), &asked, NewSession::live(), later),
         "credentials[0].issuer_id: is trusted only through the trusted list Example Operator, \
-         which was due to be replaced on 2027-02-18T12:00:00.000Z; ask the operator to import a \
-         newer one"
+         which was in force until 2027-02-18T12:00:00.000Z; ask the operator to import a newer one"
     );
 }
 

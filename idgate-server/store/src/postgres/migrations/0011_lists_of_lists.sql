@@ -12,6 +12,10 @@ CREATE TABLE lists_of_lists (
     crls         bytea NOT NULL,     -- of the anchors, in DER, one after another
     test_only    boolean NOT NULL,
     sequence     bigint NOT NULL,
+    issued_at    bigint NOT NULL,
+    payload_sha256 bytea NOT NULL,   -- of its content
+    territory    text NOT NULL,      -- its own; fixed by the first one
+    location     text COLLATE "C" NOT NULL, -- the URL of the entry's list; if the list has another one, this row is not used
     listed       bigint NOT NULL,    -- the number of lists that it points to
     next_update  bigint NOT NULL,
     added_at     bigint NOT NULL,

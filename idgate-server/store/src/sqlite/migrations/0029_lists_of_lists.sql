@@ -11,6 +11,10 @@ CREATE TABLE lists_of_lists (
     crls         BLOB NOT NULL,     -- of the anchors, in DER, one after another
     test_only    INTEGER NOT NULL CHECK (test_only IN (0, 1)),
     sequence     INTEGER NOT NULL,
+    issued_at    INTEGER NOT NULL,
+    payload_sha256 BLOB NOT NULL,   -- of its content
+    territory    TEXT NOT NULL,     -- its own; fixed by the first one
+    location     TEXT NOT NULL,     -- the URL of the entry's list; if the list has another one, this row is not used
     listed       INTEGER NOT NULL,  -- the number of lists that it points to
     next_update  INTEGER NOT NULL,
     added_at     INTEGER NOT NULL,
