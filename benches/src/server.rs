@@ -16,6 +16,7 @@ mod neighbours;
 mod nodes;
 mod process;
 mod rates;
+mod reference;
 mod row;
 mod shared;
 mod shared_floor;
@@ -37,6 +38,7 @@ use self::floor::Commit;
 pub(crate) use self::floor::{FloorOptions, serve_floor};
 use self::flow::{Client, Profile};
 use self::process::Server;
+use self::reference::Reference;
 use self::row::Row;
 use self::shared::Shared;
 pub(crate) use self::shared_floor::{SharedFloorOptions, serve_shared_floor};
@@ -86,14 +88,18 @@ pub(crate) struct ServerOptions {
     /// Send few requests: shows that the bench works; its figures mean little
     #[arg(long, conflicts_with_all = ["flows", "full", "connections"])]
     short: bool,
-    /// Parallel connections
-    #[arg(long, default_value_t = 64)]
-    connections: usize,
+    /// Parallel connections [default: 64; flows through both profiles and on PostgreSQL: 64, then 1]
+    #[arg(long)]
+    connections: Option<usize>,
 }
 
 impl ServerOptions {
     const fn flows(&self) -> usize {
         if self.full { 100_000 } else { self.flows }
+    }
+
+    fn connections(&self) -> usize {
+        self.connections.unwrap_or(64)
     }
 }
 
@@ -131,44 +137,76 @@ pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     if !json {
         println!("{}", Row::HEADER);
     }
-    if options.postgres {
-        let shared = Shared::start()?;
-        let profiles = [
-            Profile::Inline,
-            Profile::SharedFloor(Commit::Each),
-            Profile::SharedFloor(Commit::Group),
-            Profile::Shared(1),
-            Profile::Shared(2),
-            Profile::Shared(3),
-        ];
-        let flows = options.flows();
-        let mut rows = runtime.block_on(measure(options, flows, &profiles, Some(&shared)))?;
-        row::compare_shared(&mut rows);
-        print(rows, json);
-        return Ok(());
-    }
-    let commits = [Commit::Each, Commit::Group];
-    let inline = (commits.map(Profile::Floor), Profile::Inline);
-    let jar = (commits.map(Profile::JarFloor), Profile::Jar);
-    let create = (commits.map(Profile::CreateFloor), Profile::Create);
-    for (floors, gateway) in [inline, jar, create] {
-        let profiles = [&floors[..], &[gateway]].concat();
-        // These flows are short: fewer of them would span too few of the kernel's ticks.
-        let times = if gateway == Profile::Create { 4 } else { 1 };
-        let flows = options.flows().saturating_mul(times);
-        let mut rows = runtime.block_on(measure(options, flows, &profiles, None))?;
-        row::compare(&mut rows);
-        print(rows, json);
+    let both = match options.connections {
+        Some(connections) => vec![connections],
+        None => vec![64, 1],
+    };
+    let shared = if options.postgres { Some(Shared::start()?) } else { None };
+    for connections in both {
+        runtime.block_on(async {
+            match &shared {
+                Some(shared) => on_postgres(options, connections, shared, json).await,
+                None => on_sqlite(options, connections, json).await,
+            }
+        })?;
     }
     Ok(())
 }
 
-fn print(rows: Vec<Row>, json: bool) {
+/// Both profiles, and creation alone, with a floor that commits each change and with the reference.
+async fn on_sqlite(options: &ServerOptions, connections: usize, json: bool) -> Result<(), String> {
+    let each = Commit::Each;
+    for (floor, gateway) in [
+        (Profile::Floor(each), Profile::Inline),
+        (Profile::JarFloor(each), Profile::Jar),
+        (Profile::CreateFloor(each), Profile::Create),
+    ] {
+        // These flows are short: fewer of them would span too few of the kernel's ticks.
+        let times = if gateway == Profile::Create { 4 } else { 1 };
+        let flows = options.flows().saturating_mul(times);
+        let mut rows = measure(connections, flows, &[floor, gateway], None).await?;
+        row::compare(&mut rows);
+        let last = rows.last().ok_or("no gateway was measured")?;
+        let reference = Reference::on_sqlite(last).await?;
+        print(rows, Some(&reference), json);
+    }
+    Ok(())
+}
+
+/// One to three gateways that share a PostgreSQL, with the floors that send the same statements.
+async fn on_postgres(
+    options: &ServerOptions,
+    connections: usize,
+    shared: &Shared,
+    json: bool,
+) -> Result<(), String> {
+    let profiles = [
+        Profile::SharedFloor(Commit::Each),
+        Profile::SharedFloor(Commit::Group),
+        Profile::Shared(1),
+        Profile::Shared(2),
+        Profile::Shared(3),
+    ];
+    let nodes = if connections == 1 { &profiles[..3] } else { &profiles[..] };
+    let mut rows = measure(connections, options.flows(), nodes, Some(shared)).await?;
+    row::compare_shared(&mut rows);
+    let row_of = |profile| rows.iter().find(|row| row.profile() == profile);
+    let [floor, gateway] = [Profile::SharedFloor(Commit::Group), Profile::Shared(1)].map(row_of);
+    let (floor, gateway) = floor.zip(gateway).ok_or("a row is missing")?;
+    let reference = Reference::on_postgres(gateway, floor).await?;
+    print(rows, Some(&reference), json);
+    Ok(())
+}
+
+fn print(rows: Vec<Row>, reference: Option<&Reference>, json: bool) {
     for row in rows {
         println!("{}", if json { row.json().to_string() } else { row.text() });
         if let Some(threads) = row.text_of_threads().filter(|_| !json) {
             println!("{threads}");
         }
+    }
+    if let Some(reference) = reference {
+        println!("{}", if json { reference.json().to_string() } else { reference.text() });
     }
 }
 
@@ -181,14 +219,14 @@ struct Driven {
 
 /// Measures these servers in turns.
 async fn measure(
-    options: &ServerOptions,
+    connections: usize,
     flows: usize,
     profiles: &[Profile],
     shared: Option<&Shared>,
 ) -> Result<Vec<Row>, String> {
     let mut all = Vec::new();
     for &profile in profiles {
-        all.push(Driven::start(profile, shared, options.connections).await?);
+        all.push(Driven::start(profile, shared, connections).await?);
     }
     let mut left = flows;
     for rounds in (1..=ROUNDS).rev() {

@@ -85,7 +85,7 @@ async fn start(options: &ServerOptions, site: &Site, kind: &Kind) -> Result<Driv
     let setup = Setup { given: if kind.tls { &given } else { &[] }, ..Setup::DEFAULT };
     let tls = kind.tls.then(|| site.connector(kind.resumes)).transpose()?;
     let servers = vec![gateway::start_over(&setup, tls).await?];
-    let mut driven = Driven::with(servers, Profile::Inline, options.connections).await?;
+    let mut driven = Driven::with(servers, Profile::Inline, options.connections()).await?;
     for client in driven.clients.iter_mut().filter(|_| kind.reconnects) {
         client.reconnect_each();
         if kind.tls {

@@ -28,7 +28,7 @@ use rusqlite::Connection;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use self::jar::Jar;
+pub(super) use self::jar::Jar;
 
 /// The kind of floor, and its folder.
 #[derive(Args)]
@@ -67,7 +67,7 @@ pub(crate) fn serve_floor(options: &FloorOptions) -> Result<(), String> {
     served.map_err(|error| error.to_string())
 }
 
-type Failure = Box<dyn Error + Send + Sync>;
+pub(super) type Failure = Box<dyn Error + Send + Sync>;
 
 struct Floor {
     writes: mpsc::Sender<Write>,
@@ -105,6 +105,9 @@ pub(super) const SETTLED: &str = r#"{"status":"VERIFIED","claims":{"given_name":
 
 /// The address of the Request Object.
 pub(super) const REQUEST_OBJECTS: &str = "/v1/oid4vp/request/";
+
+/// An exchange without any work.
+pub(super) const HELLO: &str = "/hello";
 
 /// The lengths of signed data: an issuer's JWT with 30 digests, and the holder's key binding.
 pub(super) const SIGNED_BYTES: [usize; 2] = [1600, 300];
@@ -161,6 +164,7 @@ impl Floor {
             (Method::POST, "sessions") => (StatusCode::CREATED, self.create().await?),
             (Method::POST, _) => (StatusCode::OK, self.settle(id).await?),
             (_, "metrics") => (StatusCode::NOT_FOUND, String::new()),
+            (_, "hello") => (StatusCode::OK, "hello".to_owned()),
             _ if path.starts_with(REQUEST_OBJECTS) => (StatusCode::OK, self.request_object()),
             _ => (StatusCode::OK, self.read(&id)?),
         };

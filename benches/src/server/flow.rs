@@ -44,6 +44,24 @@ impl Profile {
         )
     }
 
+    /// Its name in JSON.
+    pub(super) fn case(self) -> String {
+        match self {
+            Self::Floor(Commit::Each) => "server_floor_each".into(),
+            Self::Floor(Commit::Group) => "server_floor_group".into(),
+            Self::JarFloor(Commit::Each) => "server_jar_floor_each".into(),
+            Self::JarFloor(Commit::Group) => "server_jar_floor_group".into(),
+            Self::CreateFloor(Commit::Each) => "server_create_floor_each".into(),
+            Self::CreateFloor(Commit::Group) => "server_create_floor_group".into(),
+            Self::Inline => "server_inline".into(),
+            Self::Jar => "server_jar".into(),
+            Self::Create => "server_create".into(),
+            Self::SharedFloor(Commit::Each) => "server_postgres_floor_each".into(),
+            Self::SharedFloor(Commit::Group) => "server_postgres_floor_group".into(),
+            Self::Shared(nodes) => format!("server_postgres_{nodes}"),
+        }
+    }
+
     const fn only_creates(self) -> bool {
         matches!(self, Self::CreateFloor(_) | Self::Create)
     }

@@ -141,7 +141,7 @@ async fn measure(
 impl Size {
     async fn of(options: &ServerOptions, count: usize, setup: &Setup<'_>) -> Result<Self, String> {
         let servers = vec![gateway::start_as(setup).await?];
-        let driven = Driven::with(servers, Profile::Inline, options.connections).await?;
+        let driven = Driven::with(servers, Profile::Inline, options.connections()).await?;
         Ok(Self { count, driven, streams: None })
     }
 }
@@ -151,7 +151,7 @@ async fn tenants(options: &ServerOptions, count: usize) -> Result<Size, String> 
     let mut size = Size::of(options, count, &Setup { tenants: count, ..Setup::DEFAULT }).await?;
     let servers = size.driven.servers.iter();
     let keys: Arc<[String]> = servers.flat_map(|it| it.keys().map(str::to_owned)).collect();
-    let spread = keys.len().div_ceil(options.connections.max(1));
+    let spread = keys.len().div_ceil(options.connections().max(1));
     for (n, client) in size.driven.clients.iter_mut().enumerate() {
         client.rotate(keys.clone(), n * spread);
     }
@@ -190,7 +190,7 @@ async fn streams(options: &ServerOptions, count: usize) -> Result<Size, String> 
 /// Settled sessions, with everything that stays stored.
 async fn sessions(options: &ServerOptions, count: usize) -> Result<Size, String> {
     let mut size = Size::of(options, count, &Setup::DEFAULT).await?;
-    let warmed = options.connections.saturating_mul(4);
+    let warmed = options.connections().saturating_mul(4);
     let clients = std::mem::take(&mut size.driven.clients);
     let mut clients = drive(clients, count.saturating_sub(warmed)).await?;
     clients.iter_mut().for_each(super::Client::forget_latencies);

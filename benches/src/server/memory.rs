@@ -60,7 +60,7 @@ async fn under_load(
 ) -> Result<(), String> {
     let servers = vec![gateway::start(mode).await?];
     let start = servers.iter().map(|server| server.rss_kib()).sum::<Result<u64, _>>()?;
-    let mut driven = Driven::with(servers, profile, options.connections).await?;
+    let mut driven = Driven::with(servers, profile, options.connections()).await?;
     let mut left = options.flows();
     while left > 0 {
         let clients = std::mem::take(&mut driven.clients);

@@ -18,7 +18,7 @@ const ONE_IN: f64 = 6.0;
 
 /// Measures them in turns, and prints a line for each.
 pub(super) async fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
-    let (shared, connections) = (Shared::start()?, options.connections);
+    let (shared, connections) = (Shared::start()?, options.connections());
     let mut alone = Driven::start(Profile::Shared(1), Some(&shared), connections).await?;
     alone.round(options.flows()).await?;
     let of_each = alone.finish()?.per_second() / ONE_IN;

@@ -154,7 +154,8 @@ pub(super) fn this_program() -> Result<PathBuf, String> {
     std::env::current_exe().map_err(|error| error.to_string())
 }
 
-fn start_floor(commit: Commit, more: &[&str]) -> Result<Server, String> {
+/// Starts the floor on SQLite.
+pub(super) fn start_floor(commit: Commit, more: &[&str]) -> Result<Server, String> {
     let folder = TempDir::new().map_err(|error| error.to_string())?;
     let commit = commit.to_possible_value().ok_or("it has a name")?;
     let mut command = Command::new(this_program()?);

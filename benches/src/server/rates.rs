@@ -71,10 +71,10 @@ impl Asked {
     ) -> Result<(Self, f64), String> {
         let servers = Server::start(profile, None).await?;
         let mut clients = Vec::new();
-        for server in servers.iter().cycle().take(options.connections) {
+        for server in servers.iter().cycle().take(options.connections()) {
             clients.push(Client::connect(server, profile).await?);
         }
-        let clients = drive(clients, options.connections.saturating_mul(4)).await?;
+        let clients = drive(clients, options.connections().saturating_mul(4)).await?;
         let start = now();
         let clients = drive(clients, options.flows).await?;
         let saturated = count(options.flows) / start.elapsed().as_secs_f64();

@@ -27,8 +27,8 @@ pub(super) struct Row {
 /// CPU per flow over that of each floor.
 #[derive(Clone, Copy)]
 struct Over {
-    each: f64,
-    group: f64,
+    each: Option<f64>,
+    group: Option<f64>,
 }
 
 /// Compares gateways on PostgreSQL with their floors in these rows.
@@ -50,9 +50,10 @@ fn compare_with(
     is_compared: impl Fn(Profile) -> bool,
 ) {
     let cpu = |commit| rows.iter().find(|row| row.profile == floor(commit)).map(Row::cpu_us);
-    let (Some(each), Some(group)) = (cpu(Commit::Each), cpu(Commit::Group)) else { return };
+    let (each, group) = (cpu(Commit::Each), cpu(Commit::Group));
     for row in rows.iter_mut().filter(|row| is_compared(row.profile)) {
-        row.over = Some(Over { each: row.cpu_us() / each, group: row.cpu_us() / group });
+        let over = |floor: Option<f64>| floor.map(|floor| row.cpu_us() / floor);
+        row.over = Some(Over { each: over(each), group: over(group) });
     }
 }
 
@@ -78,20 +79,7 @@ impl Row {
     pub(super) fn json(&self) -> Value {
         let round = |value: f64| (value * 100.0).round() / 100.0;
         let mut row = json!({
-            "case": match self.profile {
-                Profile::Floor(Commit::Each) => "server_floor_each".into(),
-                Profile::Floor(Commit::Group) => "server_floor_group".into(),
-                Profile::JarFloor(Commit::Each) => "server_jar_floor_each".into(),
-                Profile::JarFloor(Commit::Group) => "server_jar_floor_group".into(),
-                Profile::CreateFloor(Commit::Each) => "server_create_floor_each".into(),
-                Profile::CreateFloor(Commit::Group) => "server_create_floor_group".into(),
-                Profile::Inline => "server_inline".into(),
-                Profile::Jar => "server_jar".into(),
-                Profile::Create => "server_create".into(),
-                Profile::SharedFloor(Commit::Each) => "server_postgres_floor_each".into(),
-                Profile::SharedFloor(Commit::Group) => "server_postgres_floor_group".into(),
-                Profile::Shared(nodes) => format!("server_postgres_{nodes}"),
-            },
+            "case": self.profile.case(),
             "flows": self.flows,
             "connections": self.connections,
             "cpu_us_per_flow": round(self.cpu_us()),
@@ -103,8 +91,9 @@ impl Row {
             "rss_mib": round(self.rss_mib()),
         });
         if let (Some(over), Some(row)) = (self.over, row.as_object_mut()) {
-            row.insert("ratio_each".into(), round(over.each).into());
-            row.insert("ratio_group".into(), round(over.group).into());
+            for (name, ratio) in [("ratio_each", over.each), ("ratio_group", over.group)] {
+                row.extend(ratio.map(|ratio| (name.to_owned(), round(ratio).into())));
+            }
         }
         row
     }
@@ -119,13 +108,21 @@ impl Row {
             self.flows,
             self.connections,
             self.cpu_us(),
-            or_dash(self.over.map(|over| over.each), 2),
-            or_dash(self.over.map(|over| over.group), 2),
+            or_dash(self.over.and_then(|over| over.each), 2),
+            or_dash(self.over.and_then(|over| over.group), 2),
             self.per_second(),
             self.p99_ms(),
             or_dash(self.sessions_per_commit(), 1),
             self.rss_mib()
         )
+    }
+
+    pub(super) const fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    pub(super) const fn connections(&self) -> usize {
+        self.connections
     }
 
     fn name(&self) -> String {

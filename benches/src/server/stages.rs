@@ -106,7 +106,7 @@ async fn measure(
 ) -> Result<Measured, String> {
     let collector = Collector::start().map_err(|error| error.to_string())?;
     let plain = vec![gateway::start(mode).await?];
-    let mut plain = Driven::with(plain, profile, options.connections).await?;
+    let mut plain = Driven::with(plain, profile, options.connections()).await?;
     let given = [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", &*collector.url),
         // A quarter of the traces, so that the measurement itself has little effect.
@@ -114,7 +114,7 @@ async fn measure(
         ("OTEL_TRACES_SAMPLER_ARG", "0.25"),
     ];
     let traced = vec![gateway::start_with(mode, &given).await?];
-    let mut traced = Driven::with(traced, profile, options.connections).await?;
+    let mut traced = Driven::with(traced, profile, options.connections()).await?;
     // Flows of the warm-up are not counted.
     tokio::time::sleep(EXPORTING).await;
     collector.take();

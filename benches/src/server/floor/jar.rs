@@ -10,14 +10,14 @@ use super::super::flow::PRESENTATION_BYTES;
 use super::Failure;
 use crate::floor_jar;
 
-pub(super) struct Jar {
+pub(in super::super) struct Jar {
     signer: EcdsaKeyPair,
     recipient: Vec<u8>,
     answer: String,
 }
 
 impl Jar {
-    pub(super) fn new() -> Result<Self, Failure> {
+    pub(in super::super) fn new() -> Result<Self, Failure> {
         let recipient = SigningKey::from_seed(Curve::P256, "floor recipient");
         let ephemeral = SigningKey::from_seed(Curve::P256, "floor ephemeral");
         let encryption = Encryption::new(&recipient.public_sec1(), "kid", Enc::A256Gcm, &ephemeral)
@@ -32,11 +32,11 @@ impl Jar {
         })
     }
 
-    pub(super) fn request_object(&self) -> String {
+    pub(in super::super) fn request_object(&self) -> String {
         floor_jar::request_object(&self.signer)
     }
 
-    pub(super) fn open(&self) -> Result<(), Failure> {
+    pub(in super::super) fn open(&self) -> Result<(), Failure> {
         match floor_jar::open(&self.answer, &self.recipient).len() {
             PRESENTATION_BYTES => Ok(()),
             _ => Err("it opens to something else".into()),
