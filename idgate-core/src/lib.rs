@@ -123,12 +123,12 @@
 //!
 //! - [`Verifier`] creates sessions and takes answers.
 //! - [`Session`] is the value that your database stores.
-//! - [`Trust`] has the trusted issuers. [`Trust::verify`] verifies one captured presentation without a
-//!   session.
-//! - [`verify`] has the steps and the verdict.
+//! - [`Trust`] holds the trusted issuers. [`Trust::verify`] verifies one captured presentation
+//!   without a session.
+//! - [`verify`] has the steps of a verification and the verdict.
 //! - [`webhook`] verifies notifications.
 //!
-//! The other modules have the types that these use.
+//! The other modules contain the types that these use.
 //!
 //! # Features
 //!

@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[allow(clippy::exhaustive_enums)] // a third mode would be a break anyway
 pub enum Mode {
-    /// A session that counts. Test material and test keys are not accepted.
+    /// A session for real use. Keys and certificates for tests are not accepted.
     Live,
-    /// A session for testing.
+    /// A session for testing. Keys and certificates for tests are accepted too.
     Test,
 }
 

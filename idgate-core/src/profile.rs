@@ -1,4 +1,4 @@
-//! The profiles of OpenID4VP. Each request uses one of them (decisions 20).
+//! The profiles of OpenID4VP. Each request uses one of them.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! HTTP replies to wallets, written once for all programs.
+//! HTTP replies to wallets, the same in every program.
 
 use alloc::string::{String, ToString as _};
 use core::fmt;

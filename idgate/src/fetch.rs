@@ -1,6 +1,6 @@
-//! Fetches status lists and CRLs (decisions 7). Cached sources are not fetched, a source is not
-//! fetched twice at the same time, and one budget limits everything. Shortages of this machine are
-//! distinguished from faults of a source: only the latter count as an answer.
+//! Fetches status lists and CRLs. Cached sources are not fetched, a source is not fetched twice at
+//! the same time, and one budget limits everything. Shortages of this machine are distinguished
+//! from faults of a source: only the latter count as an answer.
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
@@ -56,8 +56,8 @@ pub struct Fetcher {
 }
 
 /// The error when a source could not be fetched because there was no permit, no file descriptor or
-/// no route on this machine. This is our own fault, so nothing follows from it: release the hold
-/// with [`idgate_core::Session::released`], and ask the wallet to try again.
+/// no route on this machine. This says nothing about the source: release the hold with
+/// [`idgate_core::Session::released`], and ask the wallet to try again.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct NotAsked;
@@ -126,8 +126,8 @@ impl Fetcher {
     /// may inflate to megabytes.
     ///
     /// # Errors
-    /// A source could not be fetched. In this case not even the last good copy is used, because it
-    /// is not known whether its source is down.
+    /// A source could not be fetched because of a fault of this machine. In this case not even the
+    /// last good copy is used, because it is not known whether its source is down.
     pub fn settle(
         &self,
         verification: &mut Verification<'_>,

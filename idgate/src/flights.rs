@@ -24,10 +24,9 @@ use crate::limits::MAX_REQUESTS;
 pub struct Allowance {
     /// For permits: a shortage of our own, which does not reduce a source's time.
     pub(super) turns: Duration,
-    /// For sources to answer, from the first look-up of their names (decisions 7).
+    /// For sources to answer, from the first look-up of their names.
     pub(super) sources: Duration,
-    /// Requests, including redirects: no more than the sources that an answer may name (decisions
-    /// 33).
+    /// Requests, including redirects: no more than the sources that an answer may name.
     pub(super) requests: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Verify wallets in your own service. `idgate-core` decides and does no IO; this crate does the IO
-//! around it.
+//! Verify wallets' answers in your own service. `idgate-core` decides and does no IO; this crate
+//! does the IO around it.
 //!
 //! - [`Wallets`]: serves the OpenID4VP routes that wallets use, with `http` types; with the feature
 //!   `tower` it is a service for axum and others.
@@ -22,8 +22,8 @@
 //!  Need ──> Fetcher (caches, fetches once for all callers) ──> Egress (checks, pins, limits) ──> socket
 //! ```
 //!
-//! The library judges each body: everything goes through [`idgate_core::Verification`], and only
-//! sources that it calls authentic are cached.
+//! `idgate-core` verifies each body: everything goes through [`idgate_core::Verification`], and
+//! only sources that it returns as authentic are cached.
 
 mod address;
 mod blocking;

@@ -6,7 +6,7 @@ use idgate_core::limits::MAX_STATUS_URIS;
 
 /// Time for a source to answer, from the first look-up of its name. All sources of one round are
 /// fetched in parallel, and a later round has the time that is left: this is for all of them
-/// together (decisions 7).
+/// together.
 pub(crate) const FETCH_TIME: Duration = Duration::from_secs(5);
 /// Time to wait for permits before that, in all rounds.
 pub(crate) const FETCH_PATIENCE: Duration = Duration::from_secs(2);
@@ -15,11 +15,10 @@ pub(crate) const FETCH_PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) const FETCH_SLACK: Duration = Duration::from_secs(2);
 /// A part of the 5 s that all fetches of an answer share.
 pub(crate) const FETCH_CONNECT_TIME: Duration = Duration::from_millis(1500);
-/// A source that moved has moved once, and may redirect to a mirror; a loop ends here (decisions
-/// 33).
+/// A source that moved has moved once, and may redirect to a mirror; a loop ends here.
 pub(crate) const MAX_REDIRECTS: usize = 3;
 /// Requests that one wallet answer may cause, including redirects and second attempts: as many as
-/// the sources that it may name (decisions 7 and 33).
+/// the sources that it may name.
 pub(crate) const MAX_REQUESTS: usize = MAX_STATUS_URIS;
 /// The header of a compressed body: ten bytes, and the name of a file if a host includes it.
 pub(crate) const MAX_GZIP_HEAD_BYTES: usize = 1024;
@@ -57,7 +56,7 @@ pub(crate) const MAX_CACHED_BYTES: usize = 64 * 1024 * 1024;
 /// The longest time for which a copy is not fetched again, whatever its source says: a CRL's next
 /// update may be years away, and revocations until then would be missed.
 pub(crate) const MAX_FRESH_MS: u64 = 24 * 60 * 60 * 1000;
-/// How long a copy is used after its cache time while the source is down (decisions 7).
+/// How long a copy is used after its cache time while the source is down.
 pub(crate) const STALE_GRACE_MS: u64 = 24 * 60 * 60 * 1000;
 
 // Fetching ahead.

@@ -26,7 +26,7 @@ pub struct Renewals {
     pub renewed: u64,
     /// Nothing came. The last good copy remains in use, and the source is tried again later.
     pub failed: u64,
-    /// The answer was not authentic, or expired. The consequences are the same.
+    /// The answer was not authentic, or expired. The last good copy remains in use here too.
     pub refused: u64,
 }
 
@@ -43,7 +43,7 @@ impl Fetcher {
     /// while the result is not 0.
     ///
     /// A source is due before its copy expires, by an eighth to three eighths of the copy's
-    /// lifetime. `entropy` draws the time, so that gateways do not contact a host at the same
+    /// lifetime. `entropy` chooses the time, so that gateways do not contact a host at the same
     /// moment. It is renewed for a day after the last presentation that needed it. Copies that live
     /// less than a minute are left to presentations. There are at most 60 renewals a minute, and no
     /// more after they have fetched 64 MiB in it.

@@ -36,8 +36,8 @@ use crate::store::{Committed, Store};
 /// - `GET /.well-known/did.json` and `GET /.well-known/jwks.json`: the keys that sign.
 ///
 /// Serve them at the root of the verifier's base URL, without a login. You create and read the
-/// sessions yourself. Cheap to clone. It runs on tokio, and each answer on its own task: if a
-/// wallet disconnects, its session is not left half verified.
+/// sessions yourself. It is cheap to clone. It runs on tokio, with each answer on its own task: if
+/// a wallet disconnects, its session is not left half verified.
 pub struct Wallets<S>(Arc<Inner<S>>);
 
 struct Inner<S> {

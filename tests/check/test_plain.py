@@ -1,4 +1,5 @@
-"""User-facing texts avoid phrases that are always wrong in plain English (CONTRIBUTING.md, "Style").
+"""User-facing texts, and the documentation of the libraries, avoid phrases that are always wrong in plain English
+(CONTRIBUTING.md, "Style").
 
 `python3 tests/check/test_plain.py --list` prints each phrase that it finds. Code, code spans and link targets are not
 checked."""
@@ -52,6 +53,12 @@ MARKDOWN = re.compile(r"^ *(```+|~~~+).*?^ *\1`* *$", re.DOTALL | re.MULTILINE)
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n\s*\n|\0).)*?(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(r"\]\([^)\s]*\)|<https?:[^>]*>|\bhttps?://[^\s`)\"']+")
 HELP = re.compile(r"(?:^[ \t]*///[^\n]*\n)+", re.MULTILINE)
+DOCUMENTATION = re.compile(r"(?:^[ \t]*//[/!][^\n]*\n)+", re.MULTILINE)
+FENCE = re.compile(r'^#!?\[cfg_attr\(.*, doc = "(```\w*)"\)\]$', re.MULTILINE)
+# Crates whose documentation is published.
+LIBRARIES = ("idgate-core", "idgate")
+# Clauses of requirements that are outside this repository.
+CITATION = re.compile(r"\b(?:decisions?|specification)\s+\d", re.IGNORECASE)
 C_LIKE = re.compile(
     r"(?P<line>(?:(?<=\n)|(?<=[\s;{}),]))//[^\n]*(?:\n[ \t]*//[^\n]*)*)|(?P<block>/\*.*?\*/)"
     r"|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)",
@@ -120,6 +127,19 @@ def help_of_commands(code):
     return BREAK.join(MARKS.sub(" ", found) for found in HELP.findall(lines.without_tests(code)[0]))
 
 
+def documentation(code):
+    """The documentation in a file, without the code of its examples. Tests are included."""
+    found = DOCUMENTATION.findall(FENCE.sub(r"//! \1", code))
+    return BREAK.join(of_markdown(MARKS.sub(" ", text)) for text in found)
+
+
+def documented():
+    """Each file of a library with its documentation."""
+    for crate in LIBRARIES:
+        for path in sorted((ROOT / crate / "src").rglob("*.rs")):
+            yield path.relative_to(ROOT).as_posix(), documentation(path.read_text(encoding="utf-8"))
+
+
 def read_texts():
     """Each file that people read, or whose texts they read, with these."""
     tracked = subprocess.run(
@@ -135,6 +155,7 @@ def read_texts():
         for within, texts in test_texts.product(sources):
             code = (sources / within).read_text(encoding="utf-8")
             yield f"{crate}/src/{within}", BREAK.join([*texts, help_of_commands(code)])
+    yield from documented()
 
 
 def findings():
@@ -205,6 +226,24 @@ class PlainTest(unittest.TestCase):
         self.assertEqual(help_of_commands(code), "")
         texts = help_of_commands(f"use clap::Args;\n{code}")
         self.assertEqual([phrase[0] for phrase in phrases(texts)], ["nobody's"])
+
+    def test_documentation_of_the_libraries_is_checked_without_its_examples(self):
+        example = "/// ```\n/// let nobody = 1; // anew\n/// ```\n"
+        code = f"//! For\n//! nobody.\n\n/// Begins\n/// anew.\n///\n{example}/// Heeds `nobody`.\nfn nobody() {{}}\n"
+        self.assertEqual([phrase[0] for phrase in phrases(documentation(code))], ["nobody", "anew", "Heeds"])
+        code = (
+            '#![cfg_attr(feature = "a", doc = "```")]\n#![cfg_attr(not(feature = "a"), doc = "```ignore")]\n'
+            "//! nobody();\n//! ```\n//! It begins anew.\n// For nobody.\n"
+        )
+        self.assertEqual([phrase[0] for phrase in phrases(documentation(code))], ["anew"])
+        crate = documentation((ROOT / "idgate-core/src/lib.rs").read_text(encoding="utf-8"))
+        self.assertIn("# Features", crate)
+        self.assertNotIn("fn main", crate)
+
+    def test_documentation_of_the_libraries_cites_only_public_texts(self):
+        for name, text in documented():
+            with self.subTest(file=name):
+                self.assertNotRegex(text, CITATION, "state the rule: readers cannot look up this text")
 
     def test_all_kinds_of_texts_are_read(self):
         names = [name for name, _ in read_texts()]

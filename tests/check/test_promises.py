@@ -104,7 +104,7 @@ class PromisesTest(unittest.TestCase):
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
         manual = (ROOT / "idgate-core/src/manual/interop.rs").read_text(encoding="utf-8")
         missing = [row[-1] for header, rows in tables(readme) for row in rows if header[-1] == "not yet"]
-        missing += re.findall(r"^//! Not spoken: (.*)$", manual, re.MULTILINE)
+        missing += re.findall(r"^//! Not supported: (.*)$", manual, re.MULTILINE)
         self.assertGreater(len(missing), 1)
         for text in missing:
             self.assertNotRegex(text, r"(?i)dcql|x509_|haip|OpenID4VP 1\.0")

@@ -1,6 +1,8 @@
 //! brainpoolP512r1 (RFC 5639 3.7), which no released crate supports: its domain parameters, with
-//! the arithmetic that bp256 and bp384 use (`docs/decisions/0024-brainpool-p512r1.md`). It only
-//! verifies signatures, and computes nothing secret.
+//! the arithmetic that bp256 and bp384 use. It only verifies signatures, and computes nothing
+//! secret.
+
+// See docs/decisions/0024-brainpool-p512r1.md.
 
 #![allow(unreachable_pub, reason = "the macros of the crates below make public types")]
 

@@ -66,7 +66,7 @@ impl ContentEncryption {
 /// Decryption with block ciphers.
 pub trait ContentCipher: fmt::Debug + Send + Sync {
     /// Decrypts AES GCM with a tag of 128 bits (RFC 7518 5.3) in place: `sealed` is the ciphertext
-    /// followed by the tag, and begins with the plaintext afterwards. Returns the plaintext's
+    /// followed by the tag. Afterwards it begins with the plaintext. Returns the plaintext's
     /// length.
     ///
     /// # Errors

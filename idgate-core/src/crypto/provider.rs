@@ -92,8 +92,8 @@ pub trait SignatureVerifier: fmt::Debug + Send + Sync {
         signature: &[u8],
     ) -> Result<(), InvalidSignature>;
 
-    /// Verifies a signature as certificates have it (RFC 5758 3.2): the hash is named in addition
-    /// to the curve, and `signature` is an ECDSA-Sig-Value in DER (RFC 3279 2.2.3).
+    /// Verifies a signature in the form that certificates use (RFC 5758 3.2): the hash is named in
+    /// addition to the curve, and `signature` is an ECDSA-Sig-Value in DER (RFC 3279 2.2.3).
     ///
     /// # Errors
     /// The signature was not made by this key over `message`.

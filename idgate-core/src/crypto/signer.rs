@@ -33,8 +33,9 @@ pub trait RequestSigner: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns the raw signature r‖s (RFC 7518 3.4) of `signing_input`: that of a JWS, or that of a
-    /// COSE_Sign1, which is CBOR. There is one COSE_Sign1 for each requested document.
+    /// Returns the raw signature r‖s (RFC 7518 3.4) of `signing_input`, which is the signing input
+    /// of a JWS, or the CBOR that a COSE_Sign1 signs. There is one COSE_Sign1 for each requested
+    /// document.
     ///
     /// # Errors
     /// The key cannot be used now.
@@ -102,8 +103,8 @@ impl fmt::Display for SignerUnavailable {
 
 impl core::error::Error for SignerUnavailable {}
 
-/// The error for a file of a key or of certificates that cannot be used; the text says why, and
-/// never quotes the file.
+/// The error for a key file or a certificate file that cannot be used. The text says why, and never
+/// quotes the file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct KeyFileError(pub &'static str);

@@ -241,7 +241,7 @@ pub struct VerifyError {
     pub reason: Reason,
     /// The check that failed, with its clause.
     pub check: Check,
-    /// What exactly is wrong, for operators; never contains the input.
+    /// The fault, for operators; never contains the input.
     pub detail: &'static str,
 }
 

@@ -7,7 +7,7 @@ use crate::profile::Profile;
 
 /// A remedy that the program around the verifier can apply, and the tenant cannot. Its text is the
 /// end of [`RequestError::rule`](super::RequestError::rule). A program with its own words for it,
-/// for example the name of a command-line option, uses the value.
+/// for example the name of a command-line option, matches on the value.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Remedy {

@@ -14,15 +14,15 @@ pub const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
 pub const MAX_CREATE_BYTES: usize = 64 * 1024;
 /// Largest form in a wallet's POST for a Request Object. `wallet_metadata` may be long.
 pub const MAX_FETCH_FORM_BYTES: usize = 64 * 1024;
-/// Shortest time to live of a session (specification 8).
+/// Shortest time to live of a session.
 pub const MIN_TTL_MS: u64 = 60_000;
-/// Longest time to live of a session (specification 8).
+/// Longest time to live of a session.
 pub const MAX_TTL_MS: u64 = 86_400_000;
 /// Time to live of a session when the request has none: long enough to find a phone.
 pub const DEFAULT_TTL_MS: u64 = 300_000;
-/// Longest text of a tenant's purpose, in each language (decisions 41).
+/// Longest text of a tenant's purpose, in each language.
 pub(crate) const MAX_PURPOSE_CHARS: usize = 300;
-/// How long claims and verification details stay readable (specification 3).
+/// How long claims and verification details stay readable.
 pub const CLAIMS_RETENTION_MS: u64 = 30_000;
 /// How long a session may stay in VERIFYING while status sources are fetched.
 pub const VERIFYING_LEASE_MS: u64 = 20_000;
@@ -35,7 +35,7 @@ pub const MAX_TRUSTED_LIST_BYTES: usize = 8 * 1024 * 1024;
 /// Largest trusted list in XML. The largest national list is smaller.
 pub const MAX_XML_LIST_BYTES: usize = 16 * 1024 * 1024;
 /// Largest difference between the clocks of a webhook's sender and receiver, in either direction:
-/// five minutes (specification 6).
+/// five minutes.
 pub const WEBHOOK_TOLERANCE_MS: u64 = 300_000;
 /// Tolerated clock difference for token times; there is no tolerance for certificates.
 pub const CLOCK_SKEW_MS: u64 = 60_000;

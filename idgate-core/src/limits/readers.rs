@@ -34,7 +34,7 @@ pub const MAX_CBOR_ITEMS: usize = 8 * 1024;
 pub const MAX_LIST_NODES: usize = 512 * 1024;
 /// Requests in one session: there are three profiles, and the browser's request.
 pub const MAX_OFFERS: usize = 4;
-/// Credentials in one session request (specification 8).
+/// Credentials in one session request.
 pub const MAX_CREDENTIALS: usize = 10;
 /// Elements of one array in a session request: no use needs more, and each carries its path.
 pub const MAX_REQUEST_ELEMENTS: usize = 1000;
@@ -176,7 +176,7 @@ pub const MAX_SET_OPTIONS: usize = 10;
 pub const MAX_TRANSACTION_DATA: usize = 10;
 /// Same-subject groups of a request: more than ten credentials can usefully form.
 pub const MAX_GROUPS: usize = 50;
-/// Fewest characters of a webhook's signing secret (specification 8).
+/// Fewest characters of a webhook's signing secret.
 pub const MIN_WEBHOOK_SECRET_CHARS: usize = 16;
 /// Digits of the longest accepted timestamp of a webhook; more than any clock shows.
 pub const MAX_WEBHOOK_TIMESTAMP_DIGITS: usize = 16;

@@ -10,9 +10,9 @@
 //!    a race, answer with [`SessionClosed`](crate::error::NotAnAnswer::SessionClosed), 409. Without
 //!    this, two simultaneous answers may both settle one session.
 //! 4. **Effects.** Carry out [`Transition::effects`](crate::Transition) after the commit, in order.
-//!    A program that keeps no list of them may compare with `now` instead, because a session that
-//!    is read late has expired all the same ([`Session::status_at`](crate::Session::status_at)).
-//!    But stored claims must be erased at
+//!    A program that does not keep a list of them may compare with `now` instead, because a session
+//!    also reads as expired without the effect
+//!    ([`Session::status_at`](crate::Session::status_at)). But stored claims must be erased at
 //!    [`Effect::RedactClaimsAt`](crate::Effect::RedactClaimsAt).
 //! 5. **Secrets at rest.** [`Session::to_bytes`](crate::Session::to_bytes) has the nonce, the state
 //!    and the private keys that answers are encrypted to. The snapshot of a result has claims. Seal

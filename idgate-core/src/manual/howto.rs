@@ -49,9 +49,9 @@
 //!             Step::Need { hold, needs } => (hold, needs),
 //!         };
 //!         if !std::mem::replace(&mut held, true) {
-//!             commit(*hold)?; // VERIFYING: another answer gets 409 meanwhile
+//!             commit(*hold)?; // VERIFYING: until it ends, another answer gets 409
 //!         }
-//!         for need in needs { // a real program fetches all of them at once
+//!         for need in needs { // a real program fetches them in parallel
 //!             let body = fetch(&need);
 //!             let what = body.as_deref().map_or(Supplied::Unavailable, Supplied::Bytes);
 //!             verification.supply(&need, what, now());
@@ -87,7 +87,7 @@
 //!
 //! fn verifier(trust: Trust, signer: SoftwareSigner) -> Result<Verifier, ConfigError> {
 //!     let builder = Verifier::builder(trust).profiles([Profile::V1_0]);
-//!     // Signed requests, and unsigned ones for wallets that know no signature.
+//!     // Signed requests, and unsigned ones for wallets that do not support signatures.
 //!     builder.signed("https://shop.example", signer).dc_api(DcApi::Signed).build()
 //! }
 //!

@@ -11,7 +11,7 @@
 //! | status | Token Status List as JWT, for mdoc also as CWT; CRLs (RFC 5280) |
 //! | trust | issuer keys as JWK or SPKI; roots in PEM or DER, ICAO Master Lists, VICALs |
 //!
-//! Not spoken: EdDSA credentials, OCSP.
+//! Not supported: EdDSA credentials, OCSP.
 //!
 //! # Variants of wallets that are accepted
 //!
@@ -22,7 +22,7 @@
 //!   JSON.
 //! - A single presentation at `$` or at `$[0]`; several mdocs in one DeviceResponse, all at `$`.
 //! - The label `vc+sd-jwt` or `dc+sd-jwt` in the submission, for either `typ` of the credential.
-//! - `openid4vp://`, `eudi-openid4vp://` and `haip-vp://` links:
+//! - `openid4vp://`, `eudi-openid4vp://` and `haip-vp://` links: see
 //!   [`Scheme`](crate::request::Scheme).
 //!
 //! # Where the verifier is strict

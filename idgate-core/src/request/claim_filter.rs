@@ -1,5 +1,4 @@
-//! Conditions on disclosed values: a small part of JSON Schema that runs in linear time (decisions
-//! 4).
+//! Conditions on disclosed values: a small part of JSON Schema that runs in linear time.
 //!
 //! A filter is a gate, so it is stricter than JSON Schema in one point: a keyword implies its type.
 //! `{"minimum": 18}` refuses the string `"19"`, where JSON Schema would ignore the keyword and

@@ -1,4 +1,4 @@
-//! Writes credentials as a tenant could have written them without presets (decisions 41).
+//! Writes credentials as a tenant could have written them without presets.
 
 use alloc::string::String;
 

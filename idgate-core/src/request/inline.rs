@@ -1,4 +1,4 @@
-//! The authorization request in the query of a URI (OpenID4VP 5, decisions 5).
+//! The authorization request in the query of a URI (OpenID4VP 5).
 
 use alloc::string::String;
 

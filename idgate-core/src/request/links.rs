@@ -9,7 +9,7 @@ use crate::ids::SessionId;
 use crate::request::profile::Profile;
 use crate::time::UnixMillis;
 
-/// A wallet scheme that the request is offered under (decisions 5).
+/// A wallet scheme that the request is offered under.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Scheme {
@@ -19,8 +19,7 @@ pub enum Scheme {
     EudiWallet,
     /// `haip-vp://`
     Haip,
-    /// `av://`, the scheme of the European age app, for requests that only this app accepts
-    /// (decisions 41).
+    /// `av://`, the scheme of the European age app, for requests that only this app accepts.
     Av,
 }
 
@@ -50,9 +49,9 @@ impl Scheme {
         }
     }
 
-    /// The index of the session's request that this scheme carries, by profile (decisions 20). The
-    /// schemes of newer wallets carry the first request that is not `draft`, and the scheme that
-    /// all wallets support carries the `draft` one. If there is none, they carry the first.
+    /// The index of the session's request that this scheme carries, by profile. The schemes of
+    /// newer wallets carry the first request that is not `draft`, and the scheme that all wallets
+    /// support carries the `draft` one. If there is none, they carry the first.
     pub(crate) fn choice(self, profiles: &[Profile]) -> usize {
         let wants_draft = self == Self::OpenId4Vp;
         let fits = |profile: &Profile| (*profile == Profile::Draft) == wants_draft;

@@ -1,6 +1,6 @@
-//! Presentation Exchange 2: the credentials that the wallet is asked to present (decisions 5). The
-//! wallets in use accept this shape: one format key, `limit_disclosure`, an mdoc descriptor named
-//! after its document type.
+//! Presentation Exchange 2: the credentials that the wallet is asked to present. The wallets in use
+//! accept this shape: one format key, `limit_disclosure`, an mdoc descriptor named after its
+//! document type.
 
 use alloc::boxed::Box;
 use alloc::format;

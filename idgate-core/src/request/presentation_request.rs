@@ -20,9 +20,9 @@ use crate::request::subject_path::SubjectPath;
 use crate::request::transaction_data::TransactionData;
 use crate::trust::UnknownRevocation;
 
-/// A resolved request: all defaults are filled in, and trust can serve it (specification 2,
-/// decisions 4). A program can read it but not change it, so that the checks still hold. It cannot
-/// be parsed from a text either: only the snapshot of a [`Session`](crate::Session) contains it.
+/// A resolved request: all defaults are filled in, and the trust entries can serve it. A program
+/// can read it but not change it, so that the checks still hold. It cannot be parsed from a text
+/// either: only the snapshot of a [`Session`](crate::Session) contains it.
 #[derive(Clone, Debug)]
 pub struct PresentationRequest {
     /// The form of the request, which decides the shape of the claims.
@@ -64,7 +64,7 @@ pub struct PresentationRequest {
     pub(crate) presets: Presets,
 }
 
-/// How a request uses presets (decisions 41).
+/// How a request uses presets.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Presets {
     /// No credential has one.
@@ -231,7 +231,7 @@ impl PresentationRequest {
     }
 
     /// The type of each requested credential, as in audit log and metrics: `vc+sd-jwt`, or
-    /// `mso_mdoc:` and the document type (decisions 9).
+    /// `mso_mdoc:` and the document type.
     pub fn credential_types(&self) -> Vec<String> {
         self.credentials.iter().map(CredentialRequest::type_name).collect()
     }

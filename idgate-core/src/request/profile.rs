@@ -1,4 +1,4 @@
-//! The profiles that a tenant may ask for (decisions 20).
+//! The profiles that a tenant may ask for.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! The tenant's purpose, in words for the page that shows the request to a person (decisions 41).
+//! The tenant's purpose, in words for the page that shows the request to a person.
 
 use alloc::borrow::ToOwned as _;
 use alloc::string::String;

@@ -1,5 +1,4 @@
-//! `redirect_uri`: the URI that a wallet sends the person to after its answer (OpenID4VP 8.2,
-//! decisions 4).
+//! `redirect_uri`: the URI that a wallet sends the person to after its answer (OpenID4VP 8.2).
 
 use alloc::string::String;
 

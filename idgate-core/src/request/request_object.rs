@@ -1,4 +1,4 @@
-//! The signed authorization request (RFC 9101, OpenID4VP 5.8, decisions 5).
+//! The signed authorization request (RFC 9101, OpenID4VP 5.8).
 
 use alloc::string::String;
 use core::fmt;

@@ -56,7 +56,7 @@ pub(crate) fn json_path(path: &ClaimPath) -> String {
     text
 }
 
-/// `^[A-Za-z0-9_]+$` (specification 2, CredentialRequest).
+/// Whether `name` matches `^[A-Za-z0-9_]+$`, the rule for names in `claims`.
 pub(crate) fn is_claim_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

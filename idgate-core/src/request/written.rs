@@ -117,8 +117,8 @@ impl Request {
         self.extended("same_subject_groups", [array(ids)])
     }
 
-    /// Requires one of these options, each the ids of credentials that belong together. Each call
-    /// adds a set; the profile `draft` does not support sets (OpenID4VP 6.2).
+    /// Requires one of these options, each a list of ids of credentials that belong together. Each
+    /// call adds a set; the profile `draft` does not support sets (OpenID4VP 6.2).
     pub fn one_of<'i, O: IntoIterator<Item = &'i str>>(
         self,
         options: impl IntoIterator<Item = O>,

@@ -1,6 +1,6 @@
-//! `direct_post` and `direct_post.jwt`: form and JSON bodies (OpenID4VP 8.2, 8.3, decisions 6). A
-//! refusal here leaves the session unchanged. The query that was sent decides the shape of
-//! `vp_token`, never the answer.
+//! `direct_post` and `direct_post.jwt`: form and JSON bodies (OpenID4VP 8.2, 8.3). A refusal here
+//! leaves the session unchanged. The query that was sent decides the shape of `vp_token`, never the
+//! answer.
 
 use alloc::borrow::Cow;
 use alloc::string::String;

@@ -1,5 +1,5 @@
 //! Unpacks a body as the offer's stored profile says: plain, or encrypted to the offer's key
-//! (OpenID4VP 8.3, A.4, decisions 6). A refusal here leaves the session unchanged.
+//! (OpenID4VP 8.3, A.4). A refusal here leaves the session unchanged.
 
 use alloc::string::String;
 use alloc::vec::Vec;

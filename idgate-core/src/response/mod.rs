@@ -33,7 +33,7 @@ use crate::session::QueryLanguage;
 /// # fn example(to: &str, content_type: Option<&str>, body: &[u8]) {
 /// // POST /v1/oid4vp/response/{to}
 /// let posted = Answer { to, content_type, body };
-/// // A page of yours brings what its browser gave.
+/// // Your page sends the answer that its browser gave it.
 /// let brought = Answer::dc_api(body);
 /// # }
 /// ```
@@ -69,7 +69,7 @@ impl<'a> Answer<'a> {
     }
 
     /// Checks size and syntax, for an answer to a session that does not exist: faults of the answer
-    /// itself are reported first (decisions 6).
+    /// itself are reported first.
     ///
     /// # Errors
     /// The answer is too large or not well-formed.

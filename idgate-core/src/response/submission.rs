@@ -1,5 +1,5 @@
 //! `presentation_submission`: assigns presentations to credential requests (Presentation Exchange
-//! 2, decisions 6). Paths are compared, never evaluated.
+//! 2). Paths are compared, never evaluated.
 
 use alloc::vec;
 use alloc::vec::Vec;

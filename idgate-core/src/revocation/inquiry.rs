@@ -37,9 +37,9 @@ pub(crate) struct Inquiry {
 }
 
 impl Inquiry {
-    /// Opens the questions that a trust entry requires (decisions 3). Refusals that no source can
-    /// change are made here, before anything is fetched. `required` is about the credential: a good
-    /// certificate of its signer is not enough.
+    /// Opens the questions that a trust entry requires. Refusals that no source can change are made
+    /// here, before anything is fetched. `required` is about the credential: a good certificate of
+    /// its signer is not enough.
     pub(crate) fn open(
         published: Published,
         context: &StatusContext<'_>,

@@ -9,9 +9,10 @@ use crate::trust::Trust;
 use crate::trust::crl::VerifiedCrl;
 
 impl Trust {
-    /// Judges `body`, which came at `now` from the place of `known`, by the rules for `known` and
-    /// by this trust, which may differ from the earlier one. `None`: it is not authentic, is not
-    /// valid at that time, or is older than `known`; or the issuer is not trusted any more.
+    /// Verifies `body`, a later copy of `known` that was fetched at `now`. The rules are those for
+    /// `known`, under this trust, which may differ from the earlier one. `None`: `body` is not
+    /// authentic, is not valid at that time, or is older than `known`; or the issuer is not trusted
+    /// any more.
     ///
     /// A cache that fetches before a source expires needs no presentation for it:
     ///

@@ -82,7 +82,7 @@ pub enum Supplied<'a> {
     Bytes(&'a [u8]),
     /// Nothing usable came in time.
     Unavailable,
-    /// Nothing usable came, with the cause, which reports on refused answers name.
+    /// Nothing usable came. Reports on refused answers name this cause.
     Failed(SourceFault),
 }
 

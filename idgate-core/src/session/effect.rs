@@ -19,7 +19,7 @@ pub enum Effect {
         /// The time of the change.
         occurred_at: UnixMillis,
     },
-    /// Check the session at this time: it will have expired.
+    /// Check the session at this time: if it is still open, it has expired.
     ExpireAt(UnixMillis),
     /// Delete claims and verification details at this time.
     RedactClaimsAt(UnixMillis),

@@ -51,17 +51,17 @@ pub struct Revision(pub u64);
 #[serde(rename_all = "UPPERCASE")]
 #[non_exhaustive]
 pub enum Status {
-    /// CREATED
+    /// CREATED: no wallet has seen the request.
     Created,
-    /// PENDING
+    /// PENDING: a wallet can answer.
     Pending,
-    /// VERIFYING
+    /// VERIFYING: the answer has passed all checks so far, and its status is being fetched.
     Verifying,
-    /// VERIFIED
+    /// VERIFIED: the answer passed every check.
     Verified,
-    /// FAILED
+    /// FAILED: the session ended without a verified answer.
     Failed,
-    /// EXPIRED
+    /// EXPIRED: no answer came in time.
     Expired,
 }
 

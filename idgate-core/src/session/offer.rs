@@ -1,6 +1,6 @@
 //! The offers of a session. A session has one to four: requests of one profile each, with a nonce,
 //! a state and a key of their own, so that an answer fits exactly one. The first answer settles the
-//! session (decisions 20).
+//! session.
 
 use alloc::string::String;
 use alloc::vec::Vec;

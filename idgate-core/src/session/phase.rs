@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Reason, WalletError};
 use crate::time::UnixMillis;
 
-/// The phase of a session (decisions 8).
+/// The phase of a session: its status, with the data that only this status has.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "phase")]
 #[non_exhaustive]

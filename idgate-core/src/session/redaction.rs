@@ -1,4 +1,4 @@
-//! The result of a verification, readable for 30 seconds (specification 3).
+//! The result of a verification, readable for 30 seconds.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -65,12 +65,12 @@ impl SessionResult {
         read_claims(of_id.get())
     }
 
-    /// Returns a JSON object with the claims of each credential under its id (decisions 9).
+    /// Returns a JSON object with the claims of each credential under its id.
     pub fn claims_json(&self) -> &str {
         &self.claims
     }
 
-    /// Returns the `verification_details` object as JSON text (decisions 9).
+    /// Returns the `verification_details` object as JSON text.
     pub fn details_json(&self) -> &str {
         &self.verification_details
     }
@@ -131,7 +131,7 @@ pub enum Reader<'a> {
         /// The parameter `response_code` of the address.
         response_code: Option<&'a str>,
     },
-    /// A program of yours that shows no part of the result to the browser that asks for it. A
+    /// Your own program, which shows no part of the result to the browser that asks for it. A
     /// browser that has the session's id may belong to another person than the one who answered.
     Backend,
 }
@@ -152,11 +152,12 @@ impl fmt::Debug for Reader<'_> {
 pub enum Withheld {
     /// The session is not VERIFIED, so it has no result.
     NotVerified,
-    /// The reader has no code, and the session needs the one of its `redirect_uri` (HAIP 1.0 5.1).
+    /// The reader has no code, and the session requires the `response_code` that was added to its
+    /// `redirect_uri` (HAIP 1.0 5.1).
     ResponseCodeMissing,
     /// The reader has a different code.
     ResponseCodeWrong,
-    /// The result was readable for 30 seconds, which are over.
+    /// The 30 seconds in which the result could be read are over.
     Redacted,
 }
 
@@ -199,10 +200,10 @@ impl Session {
     /// Returns the result to `reader` while it may be read, which is for 30 seconds.
     ///
     /// Some sessions must end in the browser that they began in: those with `same_device`, and
-    /// those that offer `haip` unless the tenant chose otherwise. A browser reads the result of
-    /// these with the code of their `redirect_uri`. This is decided when the session is created,
-    /// and not by the link that a wallet follows. An answer through the browser of a page needs no
-    /// code: it is bound to the page's origin.
+    /// those that offer `haip` unless the tenant chose otherwise. To read their result, a browser
+    /// needs the `response_code` that was added to their `redirect_uri`. This is decided when the
+    /// session is created, and not by the link that a wallet follows. An answer through the browser
+    /// of a page needs no code: it is bound to the page's origin.
     ///
     /// ```compile_fail,E0061
     /// # use idgate_core::{Session, UnixMillis};

@@ -57,7 +57,7 @@ impl<'a> Settlement<'a> {
         self.session.takes_encrypted_answers()
     }
 
-    /// The notification for the tenant (specification 6).
+    /// The notification for the tenant.
     pub fn notification(&self) -> Notification<'a> {
         Notification {
             session_id: self.session.id.as_str(),

@@ -1,5 +1,5 @@
 //! The rules for a session's phase: how a session reads as time passes, and, in one `match` over
-//! (phase, input), how it changes (decisions 8).
+//! (phase, input), how it changes.
 
 use alloc::vec::Vec;
 
@@ -228,12 +228,13 @@ impl Session {
     }
 
     /// Ends a verification before its lease is over: PENDING again, so that the same answer is
-    /// accepted later, or EXPIRED. `self` is the session of the hold that was committed. `None` if
-    /// there is no hold.
+    /// accepted later, or EXPIRED. `self` is the session of the committed hold, the transition to
+    /// VERIFYING. `None` if there is no hold.
     ///
-    /// For an embedder that cannot go on because of its own fault (no file descriptor, a full
-    /// disk). External faults go to [`crate::Verification::supply`] as
-    /// [`crate::revocation::Supplied::Unavailable`] instead, and count in the decision.
+    /// Use it when you cannot continue because of a fault of your own machine, for example if it
+    /// has no file descriptor left or its disk is full. Report external faults to
+    /// [`crate::Verification::supply`] as [`crate::revocation::Supplied::Unavailable`] instead;
+    /// they count in the decision.
     #[must_use = "nothing is stored until the transition is committed"]
     pub fn released(&self, now: UnixMillis) -> Option<Transition> {
         let Phase::Verifying { .. } = self.phase else { return None };

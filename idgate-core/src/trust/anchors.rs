@@ -67,8 +67,8 @@ impl RootOrigin {
     }
 }
 
-/// An X.509 root that the operator trusts. Its name, key, validity period and pathLenConstraint
-/// count. Its own signature is never checked, so link certificates work as well.
+/// An X.509 root that the operator trusts. Its name, key, validity period and pathLenConstraint are
+/// used. Its own signature is never checked, so link certificates work as well.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct TrustAnchor {

@@ -97,7 +97,7 @@ pub struct TrustEntry {
     /// How many documents an mdoc's DeviceResponse may have, in `1.0` and `haip`.
     pub device_response_documents: DeviceResponseDocuments,
     /// Whether the entry follows a trusted list, even one without providers. It then accepts only
-    /// types that it names, whatever its roots (decisions 30).
+    /// types that it names, whatever its roots.
     pub(crate) follows_list: bool,
     /// The places of its roots and signers, after it becomes part of a snapshot.
     pub(super) places: Places,
@@ -313,7 +313,7 @@ impl TrustEntry {
     }
 }
 
-/// How many documents a DeviceResponse may have. HAIP 5.3.1 requires one of the wallet.
+/// How many documents a DeviceResponse may have. HAIP 5.3.1 requires wallets to send one.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

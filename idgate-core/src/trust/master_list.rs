@@ -47,8 +47,8 @@ pub struct ImportedList {
     pub signer_is_known: bool,
 }
 
-/// One certificate of a list. Reports have it as `sha256`, `subject`, `country`, `key`, `expired`,
-/// `skipped_because`.
+/// One certificate of a list. The members in reports are `sha256`, `subject`, `country`, `key`,
+/// `expired` and `skipped_because`.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ListedCertificate {

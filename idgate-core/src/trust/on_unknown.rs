@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// answers too late or with an error status, or has only an expired list. A status that is unknown
 /// for another reason is always refused.
 ///
-/// A list that was fetched but fails a check is still decisive, and so is the CRL of the
-/// credential's signer. An entry that requires a status
+/// A list that was fetched but fails a check still leads to a refusal, and so does an unavailable
+/// CRL of the credential's signer. An entry that requires a status
 /// ([`RevocationPolicy::Required`](crate::trust::RevocationPolicy::Required)) always refuses.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -19,7 +19,7 @@ pub enum OnUnknownRevocation {
     Refuse,
     /// The credential is accepted, and the result says so. A request may require refusal.
     Accept,
-    /// A request may accept it. Without that it is refused.
+    /// A request may accept the credential; otherwise it is refused.
     Tenant,
 }
 

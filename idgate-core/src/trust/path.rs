@@ -31,7 +31,7 @@ use crate::time::UnixMillis;
 
 /// Authenticates the document signer at the start of `chain`, the DER certificates of an x5chain
 /// (RFC 9360 2), for credentials of `doc_type`. In live mode the signer must be directly below a
-/// root; test mode allows one intermediate (decisions 7).
+/// root; test mode allows one intermediate.
 ///
 /// # Errors
 /// `limit_exceeded`: more than 10 certificates, a signer beyond the limits of a certificate, or a

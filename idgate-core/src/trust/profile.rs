@@ -71,14 +71,14 @@ pub(super) fn check_unmarked_signer(
 
 /// A root is a CA with keyCertSign, and has no restriction that is not processed here. Every use
 /// checks its validity period. An unreadable issuerAltName is ignored, because nothing depends on
-/// it (decisions 41).
+/// it.
 pub(crate) fn check_root(root: &Certificate<'_>) -> Result<(), Broken> {
     check_extensions_but(root, Unreadable::IssuerAltName)?;
     check_ca(root)
 }
 
 /// The extension rules for every signer below `root`. An unreadable issuerAltName counts as absent
-/// if the root is for tests, or if a trusted list names its provider (decisions 41).
+/// if the root is for tests, or if a trusted list names its provider.
 pub(super) fn check_signer(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broken> {
     match root.tolerates_unreadable_issuer_alt_name() {
         true => check_extensions_but(signer, Unreadable::IssuerAltName)?,

@@ -93,7 +93,7 @@ pub enum VerifierCertificateError {
     Malformed(usize, &'static str),
     /// The key of the first certificate is not on P-256.
     NotP256,
-    /// The first certificate is for a key that is not ours.
+    /// The first certificate is not for one of the verifier's keys.
     OtherKey,
     /// The first certificate is signed with its own key.
     SelfSigned,

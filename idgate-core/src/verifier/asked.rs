@@ -32,7 +32,7 @@ impl core::fmt::Debug for Asked<'_> {
 pub struct RequestObject {
     /// The transition to commit before you reply; `None` after the first fetch. The first fetch
     /// makes the session PENDING; a later fetch changes nothing. If the commit loses a race, load
-    /// the session and ask again.
+    /// the session and start over.
     pub transition: Option<Transition>,
     /// The Request Object itself.
     pub jwt: RequestObjectJwt,

@@ -45,7 +45,7 @@ impl Verifier {
         now: UnixMillis,
     ) -> Result<Attestation, RequestError> {
         let spoken = self.profiles.of(request)?;
-        // The age app supports neither a reader nor a hash (decisions 41).
+        // The age app supports neither a reader nor a hash.
         if request.presets == Presets::AgeApp {
             return Ok(Attestation::default());
         }

@@ -1,5 +1,5 @@
-//! The builder of a verifier. It takes the decisions in order, so that an incomplete verifier does
-//! not compile.
+//! The builder of a verifier. It takes the required settings in a fixed order, so that code for an
+//! incomplete verifier does not compile.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -15,7 +15,7 @@ use crate::request::Profile;
 use crate::session::{ClientIdForm, RequestShape};
 use crate::trust::Trust;
 
-/// Builds a [`Verifier`] from the decisions that it needs; the type says which one is next.
+/// Builds a [`Verifier`] from its settings. The type parameter says which required setting is next.
 ///
 /// ```
 /// # use idgate_core::{Profile, Trust, Verifier};
@@ -25,7 +25,7 @@ use crate::trust::Trust;
 /// # }
 /// ```
 ///
-/// A builder that lacks a decision does not compile: not without profiles,
+/// Code that omits a required setting does not compile, for example the profiles:
 ///
 /// ```compile_fail,E0599
 /// # use idgate_core::{Trust, Verifier};
@@ -34,7 +34,7 @@ use crate::trust::Trust;
 /// # }
 /// ```
 ///
-/// and not without an identity.
+/// or the identity:
 ///
 /// ```compile_fail,E0599
 /// # use idgate_core::{Profile, Trust, Verifier};
@@ -132,8 +132,8 @@ impl VerifierBuilder<WantsIdentity> {
 }
 
 impl VerifierBuilder<Ready> {
-    /// Adds a signer. It signs for sessions that were created when it was the only one, and for new
-    /// sessions that no earlier signer can sign, for example those that need a certificate.
+    /// Adds a signer. It signs for existing sessions that were created with it, and for new sessions
+    /// that no earlier signer can sign, for example those that need a certificate.
     pub fn signer(mut self, signer: impl RequestSigner + 'static) -> Self {
         self.state.own.push(Arc::new(signer));
         self
@@ -195,10 +195,10 @@ impl VerifierBuilder<Ready> {
         self
     }
 
-    /// Builds the verifier, if the decisions fit together.
+    /// Builds the verifier, if the settings fit together.
     ///
     /// # Errors
-    /// The decisions contradict each other; the text says which.
+    /// The settings contradict each other; the text says which.
     pub fn build(self) -> Result<Verifier, ConfigError> {
         let Ready { mut profiles, is_named, is_complete, base_url, draft, own, named } = self.state;
         let base_url = Verifier::origin(&base_url)?;

@@ -1,4 +1,4 @@
-//! New sessions: an offer for each requested profile (decisions 20).
+//! New sessions: an offer for each requested profile.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -111,8 +111,7 @@ impl Verifier {
         if self.profiles.dc_api == DcApi::Off { spoken } else { spoken.with_dc_api() }
     }
 
-    /// An overdue list is not trusted, so nothing that depends on it may be requested (decisions
-    /// 30).
+    /// An overdue list is not trusted, so nothing that depends on it may be requested.
     fn check_lists(
         &self,
         request: &PresentationRequest,

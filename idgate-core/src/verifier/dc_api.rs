@@ -86,8 +86,7 @@ impl Verifier {
         let encryption_key = self.encryption_key(&shape, entropy)?;
         let nonce = Nonce::fresh(entropy)?;
         let iso_mdoc = self.iso_mdoc_offer(request, new, entropy, now)?;
-        // The age app answers only to ISO/IEC TS 18013-7 Annex C, and supports no reader (decisions
-        // 41).
+        // The age app answers only to ISO/IEC TS 18013-7 Annex C, and supports no reader.
         let (offered, identities) = match request.presets {
             Presets::AgeApp if iso_mdoc.is_none() => {
                 let rule = "reaches the age app only as org-iso-mdoc, which asks for one age: ask \

@@ -104,8 +104,8 @@ impl Verifier {
         &self.base_url
     }
 
-    /// Begins the verification of an answer to the offer that it was posted to (OpenID4VP 8.2, 8.3,
-    /// decisions 6), or of one that a page received from its browser.
+    /// Begins the verification of an answer to the offer that it was posted to (OpenID4VP 8.2,
+    /// 8.3), or of an answer that a page received from its browser.
     ///
     /// The offer's stored profile says how the answer is read, whatever this verifier uses for new
     /// sessions. An answer through a browser is valid for a page from one of the session's origins,

@@ -1,4 +1,4 @@
-//! The profiles of a verifier and their options (decisions 20).
+//! The profiles of a verifier and their options.
 
 use alloc::format;
 use alloc::vec;

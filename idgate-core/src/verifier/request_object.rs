@@ -1,4 +1,4 @@
-//! The Request Object of a session (RFC 9101, decisions 5).
+//! The Request Object of a session (RFC 9101).
 
 use crate::error::NotFetched;
 use crate::limits::MAX_WALLET_NONCE_CHARS;

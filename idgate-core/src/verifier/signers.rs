@@ -1,5 +1,5 @@
-//! The choice of the signer. The signer that signed an offer first signs it to its end, also after
-//! renewals and rotations (decisions 21).
+//! The choice of the signer. An offer keeps its signer until it ends, also after renewals and
+//! rotations.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

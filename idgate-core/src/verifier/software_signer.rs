@@ -25,8 +25,8 @@ impl SoftwareSigner {
     /// and the root. Building a [`Verifier`](crate::Verifier) fails if the certificate is for
     /// another key.
     ///
-    /// The certificate's hash is the signer's name. A session is signed to its end with the
-    /// certificate that it was created with. So after a renewal add the former signer as a
+    /// The certificate's hash is the signer's name. Until a session ends, its requests are signed
+    /// with the certificate that it was created with. After a renewal, add the former signer as a
     /// [`named_signer`](crate::VerifierBuilder::named_signer).
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Status, the last of all checks (decisions 7): a verification waits here while the embedder
-//! fetches the needed sources.
+//! Status, the last of all checks, so that nothing is fetched for a credential that fails another
+//! check. A verification waits here while the embedder fetches the needed sources.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;

@@ -21,8 +21,7 @@ pub(super) fn conclude(
     result
 }
 
-/// Revocation, the last of all checks (decisions 7). A source that was not fetched leaves the
-/// status unknown.
+/// Revocation, the last of all checks. A source that was not fetched leaves the status unknown.
 pub(super) fn settle(
     credential: AwaitingStatus,
     inquiry: &Inquiry,

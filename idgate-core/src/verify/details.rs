@@ -1,4 +1,4 @@
-//! `verification_details`: the facts for a tenant in addition to the claims (decisions 9).
+//! `verification_details`: the facts for a tenant in addition to the claims.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;

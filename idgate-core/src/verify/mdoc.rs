@@ -164,8 +164,8 @@ fn check_size(bytes: usize) -> Result<(), VerifyError> {
     Ok(())
 }
 
-/// Rules 2 and 3: the response is complete, and exactly one document has the requested type. An
-/// answer to several requests has other documents as well; docType selects.
+/// The response is complete, and exactly one document has the requested type. An answer to several
+/// requests also has other documents; docType selects.
 fn select_document<'t, 'a>(
     response: Value<'t, 'a>,
     expected: &ExpectedMdoc<'_>,
@@ -202,8 +202,8 @@ fn select_document<'t, 'a>(
     Ok(document)
 }
 
-/// Rules 4 to 6: the key is that of a certificate that leads to the trust entry; the header only
-/// confirms its algorithm.
+/// The key is that of a certificate that leads to the trust entry; the header only confirms its
+/// algorithm.
 fn authenticate_issuer(
     provider: &CryptoProvider,
     issuer_auth: &Sign1<'_, '_>,
@@ -237,7 +237,7 @@ fn authenticate_issuer(
     Ok((path, IssuerAuthenticated::assertion()))
 }
 
-/// Rule 7.
+/// The hash algorithm of the value digests.
 fn digest_algorithm(
     mso: &MobileSecurityObject<'_, '_>,
     report: &mut CredentialReport,
@@ -256,7 +256,7 @@ fn digest_algorithm(
     Ok(alg)
 }
 
-/// Rule 3: device authentication covers only the outer docType.
+/// Device authentication covers only the outer docType.
 fn check_mso_doc_type(
     mso: &MobileSecurityObject<'_, '_>,
     document: &Document<'_, '_>,
@@ -270,7 +270,7 @@ fn check_mso_doc_type(
     Ok(())
 }
 
-/// Rule 9. `validUntil` may be after the certificate's end: the signature was made in time.
+/// `validUntil` may be after the certificate's end: the signature was made in time.
 fn check_validity(
     validity: ValidityInfo,
     path: &VerifiedPath,
@@ -303,7 +303,7 @@ fn check_validity(
     Ok(WithinValidity::assertion())
 }
 
-/// The outcome of rule 10.
+/// How the issuing country of an mDL relates to that of its signer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum IssuingCountry {
     Bound,
@@ -311,8 +311,8 @@ enum IssuingCountry {
     Unbound,
 }
 
-/// Rule 10: the issuer that an mDL names is the one in its signer's certificate. A pinned signer
-/// may omit it.
+/// The issuer that an mDL names is the one in its signer's certificate. A pinned signer may omit
+/// it.
 fn check_issuing_country(
     items: &Items<'_>,
     path: &VerifiedPath,

@@ -197,7 +197,7 @@ impl Verification<'_> {
         self.basis.trust.version()
     }
 
-    /// The verifications that can use a status source of this one: the key of a cache.
+    /// The verifications that can reuse a status source of this one. Use it as the key of a cache.
     pub fn scope(&self) -> Scope {
         Scope::of_session(self.basis.trust, self.session)
     }

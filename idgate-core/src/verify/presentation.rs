@@ -265,7 +265,7 @@ struct Opened {
 }
 
 impl Presentation<'_> {
-    /// The verifications that can use a status source of this one: the key of a cache.
+    /// The verifications that can reuse a status source of this one. Use it as the key of a cache.
     pub fn scope(&self) -> Scope {
         let asked = (IssuerId::new(self.expected.issuer()), self.expected.format());
         Scope::of_presentation(self.trust.snapshot(), !self.expected.takes_tests(), asked)

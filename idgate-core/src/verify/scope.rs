@@ -28,8 +28,8 @@ impl Scope {
         Self { trust: trust.same(), livemode: session.livemode(), asked }
     }
 
-    /// The same scope under another trust: what was requested once is requested again, whatever the
-    /// operator has changed since.
+    /// The same scope under another trust: the same mode, issuers and formats, even if the trust
+    /// entries have changed since.
     #[must_use]
     pub fn under(&self, trust: &Trust) -> Self {
         Self { trust: trust.snapshot().same(), ..self.clone() }

@@ -245,8 +245,8 @@ fn check_credential_audience(
     Err(VerifyError::new(Reason::AudienceMismatch, Check::CredentialAudience, detail))
 }
 
-/// Rule 20: every requested claim is there, not only an empty shell of it, and meets its filter; no
-/// other claim is returned.
+/// Every requested claim is disclosed, not only a container whose whole content is withheld, and
+/// meets its filter; no other claim is returned.
 fn disclose(
     payload: &ProcessedPayload<'_, '_>,
     expected: &ExpectedSdJwtVc<'_>,

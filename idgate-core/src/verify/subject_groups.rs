@@ -1,4 +1,4 @@
-//! Credentials about the same person: equal values, position by position (decisions 4).
+//! Credentials about the same person: equal values, position by position.
 
 use alloc::format;
 use alloc::string::String;

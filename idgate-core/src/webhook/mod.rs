@@ -1,6 +1,6 @@
-//! Notifications of settled sessions: their content, their signatures, and the retry schedule
-//! (specification 6, decisions 11). This module does no IO: the embedder decides where
-//! notifications go and sends them.
+//! Webhooks: the notifications of settled sessions, with their content, their signatures and the
+//! retry schedule. This module does no IO: your program decides where notifications go, and sends
+//! them.
 //!
 //! A notification has two independent signatures: the gateway's own (`X-Signature`) and that of
 //! [Standard Webhooks](https://www.standardwebhooks.com) (`webhook-signature`). A receiver verifies

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::codec::json::json_text;
 
 /// The notification that a session settled, with its outcome. It never contains claims; the tenant
-/// reads those from the session (specification 6).
+/// reads those from the session.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(clippy::exhaustive_structs)] // the five members of the specification

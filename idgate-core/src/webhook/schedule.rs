@@ -1,4 +1,4 @@
-//! The retry schedule of notifications (decisions 11).
+//! The retry schedule of notifications.
 
 use crate::entropy::{Entropy, EntropyUnavailable};
 use crate::time::UnixMillis;

@@ -77,7 +77,7 @@ pub struct Received<'a> {
     pub body: &'a [u8],
     /// The receiver's time.
     pub now: UnixMillis,
-    /// The largest accepted difference from the present, in either direction:
+    /// The largest accepted difference from `now`, in either direction:
     /// [`WEBHOOK_TOLERANCE_MS`](crate::limits::WEBHOOK_TOLERANCE_MS) unless you have a reason for
     /// another value.
     pub tolerance_ms: u64,
@@ -87,8 +87,8 @@ pub struct Received<'a> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum InvalidWebhook {
-    /// Neither the three headers of Standard Webhooks nor the two of `X-Signature` are there, or
-    /// one came twice.
+    /// Neither the three headers of Standard Webhooks nor the two of `X-Signature` are present, or
+    /// one is repeated.
     Headers,
     /// The timestamp does not consist of digits only.
     Timestamp,
@@ -118,8 +118,8 @@ impl fmt::Display for InvalidWebhook {
 impl core::error::Error for InvalidWebhook {}
 
 impl Received<'_> {
-    /// Verifies the gateway's own signature, from the values of `X-Timestamp` and `X-Signature`
-    /// (specification 6).
+    /// Verifies the gateway's own signature, from the values of `X-Timestamp` and
+    /// `X-Signature`.
     ///
     /// # Errors
     /// The notification is not accepted; [`InvalidWebhook`] says why.
@@ -167,8 +167,7 @@ impl Received<'_> {
     }
 }
 
-/// Lowercase hex of HMAC-SHA256 over `<timestamp>.<body>`, keyed with the text of the secret
-/// (specification 6).
+/// Lowercase hex of HMAC-SHA256 over `<timestamp>.<body>`, keyed with the text of the secret.
 fn own_signature(
     provider: &CryptoProvider,
     secret: &SigningSecret,

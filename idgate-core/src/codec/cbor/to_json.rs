@@ -1,4 +1,4 @@
-//! CBOR values as JSON text (decisions 7): byte strings as unpadded base64url, tags dropped.
+//! CBOR values as JSON text: byte strings as unpadded base64url, tags dropped.
 
 use alloc::string::String;
 use alloc::vec::Vec;

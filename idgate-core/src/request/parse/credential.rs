@@ -1,4 +1,4 @@
-//! The fields of one `CredentialRequest` (specification 2), before trust is consulted.
+//! The fields of one `CredentialRequest`, before the trust store is consulted.
 
 use alloc::borrow::Cow;
 use alloc::format;

@@ -1,4 +1,4 @@
-//! `same_subject_groups` and the claims that are compared within a group (decisions 4).
+//! `same_subject_groups` and the claims that are compared within a group.
 
 use alloc::format;
 use alloc::string::String;

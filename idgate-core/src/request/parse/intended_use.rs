@@ -1,4 +1,4 @@
-//! The tenant's registration certificate that goes with a request (decisions 43).
+//! The tenant's registration certificate that goes with a request.
 
 use alloc::borrow::ToOwned as _;
 use alloc::format;

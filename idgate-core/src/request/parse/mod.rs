@@ -1,6 +1,5 @@
-//! Parses `CreateSessionRequest` from strict JSON: both forms, every constraint (specification 2,
-//! 8; decisions 4). The order is syntax, unknown fields, the fields themselves, and the
-//! requirements on trust.
+//! Parses `CreateSessionRequest` from strict JSON: both forms, every constraint. The order is
+//! syntax, unknown fields, the fields themselves, and the requirements on trust.
 
 mod claim_paths;
 mod credential;
@@ -218,7 +217,8 @@ impl<'t, 'a> Written<'t, 'a> {
     }
 }
 
-/// The form is determined by the presence of `issuer_id` or `credentials` (decisions 4).
+/// The presence of `issuer_id` or of `credentials` determines the form. Both or neither is an
+/// error.
 fn choose_form(
     root: &Field<'_, '_>,
     profiles: &SpokenProfiles,

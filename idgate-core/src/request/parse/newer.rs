@@ -1,4 +1,4 @@
-//! The fields that need a profile other than `draft` (decisions 31).
+//! The fields that need a profile other than `draft`.
 
 use alloc::format;
 

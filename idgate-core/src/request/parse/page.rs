@@ -1,4 +1,4 @@
-//! Fields of a request for the page that shows it to a person (decisions 39, 41).
+//! Fields of a request for the page that shows it to a person.
 
 use alloc::borrow::ToOwned as _;
 use alloc::string::String;

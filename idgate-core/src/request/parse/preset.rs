@@ -1,4 +1,4 @@
-//! Presets: short forms of credentials that a tenant would otherwise write out (decisions 41).
+//! Presets: short forms of credentials that a tenant would otherwise write out.
 
 use alloc::format;
 use alloc::string::String;

@@ -1,5 +1,4 @@
-//! `profile` and `profiles`: the profiles of a session, and their requirements on the request
-//! (decisions 20).
+//! `profile` and `profiles`: the profiles of a session, and their requirements on the request.
 
 use alloc::format;
 use alloc::string::String;
@@ -39,8 +38,7 @@ impl Profiles {
         Self::ready(listed, spoken, path, profiles)
     }
 
-    /// The profiles of a request for the European age app that names none: only `1.0` (decisions
-    /// 41).
+    /// The profiles of a request for the European age app that names none: only `1.0`.
     pub(super) fn of_age_app(profiles: &SpokenProfiles) -> Result<Self, RequestError> {
         if !profiles.enabled().contains(&Profile::V1_0) {
             let rule =

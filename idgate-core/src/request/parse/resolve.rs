@@ -1,5 +1,5 @@
-//! Resolves what a request leaves to the trust entry: defaults and accepted types. Checks that the
-//! entry can serve the request (decisions 3, 4).
+//! Fills in what a request leaves to the trust entry, defaults and accepted types, and checks that
+//! the entry can serve the request.
 
 use alloc::vec::Vec;
 

@@ -366,7 +366,8 @@ impl VerifiedStatusList {
         }
     }
 
-    /// The list's answer about the credential at `idx` (draft 7.1, decisions 7).
+    /// The list's answer about the credential at `idx` (draft 7.1). A status other
+    /// than 0 (valid) and 2 (suspended) counts as revoked.
     pub(super) fn check(&self, idx: u64) -> Result<(), VerifyError> {
         let refuse = |reason, detail| Err(VerifyError::new(reason, Check::Status, detail));
         match self.status(idx) {

@@ -98,7 +98,7 @@ impl ListOfLists {
     /// The list in XML of the member state `country`, which exactly one pointer must name.
     ///
     /// # Errors
-    /// No pointer names it, or several do; or none of its signers can be one.
+    /// No pointer or more than one names it, or none of the named certificates can be a signer.
     pub fn list_of(&self, country: &str) -> Result<NamedList, TrustedListError> {
         let wanted = member_state(country);
         let mut named = self.pointers.iter().filter(|pointer| {

@@ -70,7 +70,7 @@ pub struct ReadService {
     pub from: Option<UnixMillis>,
     /// Whether its status is one that counts.
     pub in_force: bool,
-    /// Whether it, or its provider, has a critical extension: all are unknown.
+    /// Whether it, or its provider, has a critical extension; none is supported.
     pub has_critical: bool,
     /// Its certificates, in DER.
     pub certificates: Vec<Vec<u8>>,

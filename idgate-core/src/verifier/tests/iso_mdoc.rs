@@ -79,7 +79,7 @@ fn a_tenants_own_certificate_signs_for_the_tenant() {
     assert_eq!(reader(&verifier, &session), Some(own));
 }
 
-/// The European age app supports neither a reader nor OpenID4VP through a browser (decisions 41).
+/// The European age app supports neither a reader nor OpenID4VP through a browser.
 #[test]
 fn a_request_for_the_age_app_is_only_unsigned_annex_c_and_a_plain_link_by_value() {
     let mut asked = licence(&[SHOP, OTHER]);

@@ -1,5 +1,5 @@
 //! Age statements (ISO/IEC 18013-5 7.2.5): a person over 21 is over 18, and a person not over 16 is
-//! not over 18. An issuer attests some of them; the nearest one answers the request (decisions 4).
+//! not over 18. An issuer attests some of them; the nearest one answers the request.
 
 /// The age in `age_over_NN`, which always has two digits.
 fn age(name: &str) -> Option<u8> {

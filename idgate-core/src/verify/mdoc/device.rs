@@ -21,7 +21,8 @@ pub(super) struct AuthenticatedDevice<'e> {
     pub(super) proof: HolderBound,
 }
 
-/// Rules 11 and 12.
+/// The device's key from the MSO authenticated this session, and the device signed only elements
+/// that it may sign.
 pub(super) fn authenticate<'e>(
     provider: &CryptoProvider,
     document: &Document<'_, '_>,
@@ -91,7 +92,7 @@ fn matching_handover<'e>(
     ))
 }
 
-/// Rule 12: the issuer must allow the elements that the device itself signs; none of them is
+/// The issuer must allow the elements that the device itself signs; none of them is
 /// returned.
 fn check_authorizations(
     document: &Document<'_, '_>,

@@ -1,5 +1,4 @@
-//! The returned claims: only requested elements that the issuer signed, as JSON (rule 14, decisions
-//! 7).
+//! The returned claims: only requested elements that the issuer signed, as JSON.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -21,7 +20,7 @@ pub(super) struct Disclosed {
     pub(super) decided_by: Vec<(String, String)>,
 }
 
-/// Rule 14: every requested element is there and meets its filter; no other element is returned.
+/// Every requested element is there and meets its filter; no other element is returned.
 pub(super) fn disclose(
     document: &Document<'_, '_>,
     items: &Items<'_>,

@@ -159,8 +159,8 @@ impl fmt::Debug for Expected<'_> {
     }
 }
 
-/// How the request and the answer of an mdoc travelled. The device signs this too, including the
-/// encryption of the answer (OpenID4VP B.2.6).
+/// How the request and the answer of an mdoc were transported. The device signs this too, including
+/// the encryption of the answer (OpenID4VP B.2.6).
 ///
 /// ```
 /// use idgate_core::Transcript;

@@ -1,5 +1,4 @@
-//! Both forms of a session request: accepted requests, their defaults, and one refusal per rule of
-//! specification 2 and 8 and of decisions 4.
+//! Both forms of a session request: accepted requests, their defaults, and one refusal per rule.
 
 mod credentials;
 mod dc_api;

@@ -1,5 +1,4 @@
-//! `eu_age` in `credentials`: the credential that it is short for, and one refusal per rule of
-//! decisions 41.
+//! `eu_age` in `credentials`: the credential that it is short for, and one refusal per rule.
 
 use super::*;
 use crate::request::{Presets, Profile};
@@ -69,7 +68,6 @@ fn a_session_with_only_ages_and_no_profile_is_for_the_age_app() {
     assert_eq!(mixed.presets, Presets::Used);
 }
 
-/// Decisions 32: the column of profiles.
 #[test]
 fn a_preset_in_a_profile_other_than_1_0_is_refused_by_name() {
     let other = sd_jwt(json!({}))["credentials"][0].clone();

@@ -1,5 +1,4 @@
-//! The fields for profiles other than `draft`: accepted requests, and one refusal per rule of
-//! decisions 20.
+//! The fields for profiles other than `draft`: accepted requests, and one refusal per rule.
 
 mod intended_use;
 mod pages;

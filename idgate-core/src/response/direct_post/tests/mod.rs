@@ -1,4 +1,4 @@
-//! Accepted forms of an answer, and one refusal per rule of decisions 6.
+//! Accepted forms of an answer, and one refusal per rule.
 
 use alloc::format;
 use alloc::string::{String, ToString};

@@ -1,4 +1,4 @@
-//! The Request Object member by member (decisions 5), and when there is one (decisions 8).
+//! The Request Object member by member, and the phases in which a session has one.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;

@@ -1,4 +1,4 @@
-//! `intended_use`: the registration certificate that goes with the request (decisions 43).
+//! `intended_use`: the registration certificate that goes with the request.
 
 use super::*;
 
