@@ -133,6 +133,25 @@ has_go() {
     [ -z "$(python3 tests/wallets/go/irmago.py)" ]
 }
 
+# Gives the lists to the library of the Commission, without a network if possible. A filter that selects no test fails.
+lists_by_dss() {
+    local own=() work=$root/target/lists-dss
+    local copy=org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies
+    rm -rf "$work/libraries" "$work/classes"
+    mvn -q -B "-Dmaven.repo.local=$work/maven" -f tests/lists/dss/pom.xml "$copy" \
+        "-DoutputDirectory=$work/libraries" -DincludeScope=runtime &&
+        javac -Xlint:all -Werror --release 11 -cp "$work/libraries/*" -d "$work/classes" tests/lists/dss/*.java || return
+    ! unshare -rn true || own=(unshare -rn)
+    IDGATE_DSS="$work/classes:$work/libraries/*" "${own[@]}" cargo test --profile tested --workspace --lib --locked \
+        --offline -- --ignored eu_dss | tee "$work/tests.log" &&
+        grep -q '^test .* ok$' "$work/tests.log"
+}
+
+# An old javac does not know the option or the release.
+has_maven() {
+    command -v mvn && javac --release 11 --version
+}
+
 # The packagers of the program and of the C library. 'packages, bills of materials, sums' tests the others.
 packagers() {
     cd tests/release && IDGATE_BIN=$root/target/release/idgate \
@@ -294,6 +313,10 @@ wider 'wallets: Multipaz, EUDI (JVM)' jvm_wallet
 after 'build'
 on "$wallet_paths"
 only_with has_jvm 'no JDK or Maven: see tests/wallets/jvm/jdk.py'
+wider 'lists in XML, read by EU DSS' lists_by_dss
+after 'build'
+on "$library_paths idgate-server/xml-list tests/lists tests/testkit"
+only_with has_maven 'no Maven, or no JDK 11 or newer'
 wider 'wallet: irmago (Go)' go_wallet
 after 'build'
 on "$wallet_paths"

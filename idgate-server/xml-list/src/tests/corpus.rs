@@ -1,5 +1,6 @@
 //! One good list in many notations, and lists in which a good signature is placed around other
-//! content, next to it or in front of it. [`super::xmlsec`] gives the same lists to xmlsec1.
+//! content, next to it or in front of it. [`super::xmlsec`] and [`super::dss`] give the same lists to
+//! other programs.
 
 use idgate_core::shell::TrustedList;
 use idgate_testkit::keys::Curve;
@@ -15,6 +16,31 @@ pub(super) struct Case {
     pub(super) name: String,
     pub(super) text: String,
     pub(super) is_good: bool,
+}
+
+/// The lists of one comparison with another program, which must accept every list that idgate accepts, and every good one.
+#[derive(Debug)]
+pub(super) struct Comparison {
+    program: &'static str,
+    pub(super) accepted: usize,
+    pub(super) refused: usize,
+}
+
+impl Comparison {
+    pub(super) const fn with(program: &'static str) -> Self {
+        Self { program, accepted: 0, refused: 0 }
+    }
+
+    /// Adds a list, with the verdicts of idgate and of the other program.
+    pub(super) fn add(&mut self, Case { name, is_good, .. }: &Case, [own, other]: [bool; 2]) {
+        let program = self.program;
+        assert!(other || !own, "{name}: accepted by idgate, and refused by {program}");
+        assert!(other || !is_good, "{name}: good, and refused by {program}");
+        match own {
+            true => self.accepted += 1,
+            false => self.refused += 1,
+        }
+    }
 }
 
 /// A provider that is in no signed list.
@@ -263,6 +289,20 @@ fn namespaces(cases: &mut Cases, kind: &str, file: &str, method: &str) {
     );
 }
 
+/// The file with one byte changed, left out or put in, in this order at each place.
+pub(super) fn changes_of_one_byte(file: &str) -> impl Iterator<Item = (usize, String)> {
+    let bytes = file.as_bytes();
+    let at_each = move |at: usize| {
+        let (before, after) = (&bytes[..at], &bytes[at + 1..]);
+        let changed = [before, &[bytes[at] ^ 1], after].concat();
+        let less = [before, after].concat();
+        let more = [before, b"A", &bytes[at..]].concat();
+        [changed, less, more].map(|text| (at, text))
+    };
+    let changes = (0..bytes.len()).flat_map(at_each);
+    changes.filter_map(|(at, text)| Some((at, String::from_utf8(text).ok()?)))
+}
+
 fn names(list: &TrustedList) -> Vec<String> {
     list.providers.iter().map(|one| one.provider.name.clone()).collect()
 }
@@ -289,20 +329,12 @@ fn an_accepted_list_has_only_signed_content() {
 fn a_changed_byte_never_changes_accepted_content() {
     let file = age_list().sign(&signer());
     let good = import(&file).unwrap();
-    let bytes = file.as_bytes();
-    for at in 0..bytes.len() {
-        let (before, after) = (&bytes[..at], &bytes[at + 1..]);
-        let changed = [before, &[bytes[at] ^ 1], after].concat();
-        let less = [before, after].concat();
-        let more = [before, b"A", &bytes[at..]].concat();
-        for text in [changed, less, more] {
-            let Ok(text) = String::from_utf8(text) else { continue };
-            if let Ok(list) = import(&text) {
-                assert_eq!(list.payload_sha256, good.payload_sha256, "{at}");
-                assert_eq!(list.signer.sha256, good.signer.sha256, "{at}");
-                assert_eq!(list.signer.signed_at, good.signer.signed_at, "{at}");
-                assert_eq!(names(&list), ["Ages"], "{at}");
-            }
+    for (at, text) in changes_of_one_byte(&file) {
+        if let Ok(list) = import(&text) {
+            assert_eq!(list.payload_sha256, good.payload_sha256, "{at}");
+            assert_eq!(list.signer.sha256, good.signer.sha256, "{at}");
+            assert_eq!(list.signer.signed_at, good.signer.signed_at, "{at}");
+            assert_eq!(names(&list), ["Ages"], "{at}");
         }
     }
 }

@@ -3,6 +3,7 @@
 mod canonical;
 mod content;
 mod corpus;
+mod dss;
 mod list_of_lists;
 mod order;
 mod refusals;
@@ -30,8 +31,26 @@ use crate::{import_trusted_list, recall};
 /// 2026-11-22T00:00:00Z
 const NOW: UnixMillis = UnixMillis(1_795_305_600_000);
 
+/// Texts that may be in front of a list.
+const BEFORE_THE_ROOT: [&str; 4] = [
+    "\u{feff}",
+    "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n",
+    "\u{feff}<?xml version='1.0' encoding='UTF-8' standalone='no'?>",
+    "<?xml version=\"1.0\"?><!-- made by hand -->",
+];
+
 fn signer() -> Identity {
     list_signer(NOW.0)
+}
+
+/// A signer with a key on this curve.
+fn signer_on(curve: Curve) -> Identity {
+    let key = SigningKey::from_seed(curve, "list signer");
+    let name = Name::new("BE", "List signer");
+    CertificateBuilder::new(name.clone(), name, &key, NOW.0, 100)
+        .set(BASIC_CONSTRAINTS, true, basic_constraints(false, None))
+        .set(KEY_USAGE, true, key_usage(0b1000_0000))
+        .self_sign(&key)
 }
 
 fn issuer() -> Identity {
@@ -101,12 +120,7 @@ fn both_signature_transforms_and_both_canonical_forms_are_accepted() {
 #[test]
 fn a_list_is_signed_by_ecdsa_on_the_three_curves() {
     for curve in [Curve::P256, Curve::P384, Curve::P521] {
-        let key = SigningKey::from_seed(curve, "list signer");
-        let name = Name::new("BE", "List signer");
-        let signer = CertificateBuilder::new(name.clone(), name, &key, NOW.0, 100)
-            .set(BASIC_CONSTRAINTS, true, basic_constraints(false, None))
-            .set(KEY_USAGE, true, key_usage(0b1000_0000))
-            .self_sign(&key);
+        let signer = signer_on(curve);
         let taken = import_with(&age_list().sign(&signer), &signer.der);
         assert!(taken.is_ok(), "{}: {taken:?}", curve.name());
     }
@@ -131,12 +145,7 @@ fn a_list_without_certificates_is_verified_with_an_anchor() {
 #[test]
 fn a_byte_order_mark_and_an_xml_declaration_may_come_first() {
     let file = age_list().sign(&signer());
-    for before in [
-        "\u{feff}",
-        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n",
-        "\u{feff}<?xml version='1.0' encoding='UTF-8' standalone='no'?>",
-        "<?xml version=\"1.0\"?><!-- made by hand -->",
-    ] {
+    for before in BEFORE_THE_ROOT {
         assert!(import(&format!("{before}{file}")).is_ok(), "{before}");
     }
 }

@@ -11,14 +11,14 @@ use idgate_testkit::xml_list::{EXCLUSIVE, XmlKind, XmlList, XmlSigner};
 use crate::import_trusted_list;
 
 /// A signer of lists with an RSA key of that size.
-struct RsaSigner {
+pub(super) struct RsaSigner {
     dir: tempfile::TempDir,
     /// The start of validity of its certificate, which these tests use as the current time.
     now: UnixMillis,
 }
 
 impl RsaSigner {
-    fn new(bits: u32) -> Self {
+    pub(super) fn new(bits: u32) -> Self {
         let mut signer = Self { dir: tempfile::tempdir().unwrap(), now: UnixMillis(0) };
         let key = format!("rsa:{bits}");
         let make =
@@ -41,7 +41,7 @@ impl RsaSigner {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn der(&self) -> Vec<u8> {
+    pub(super) fn der(&self) -> Vec<u8> {
         fs::read(self.dir.path().join("cert.der")).unwrap()
     }
 
@@ -58,7 +58,7 @@ impl RsaSigner {
     }
 
     /// Signs the age list with `digest` and padding, and names `algorithm` in it.
-    fn sign(&self, algorithm: &str, (digest, pss): (&'static str, bool)) -> String {
+    pub(super) fn sign(&self, algorithm: &str, (digest, pss): (&'static str, bool)) -> String {
         let list = XmlList::new(XmlKind::Age, self.now.0);
         let signer = XmlSigner {
             chain: vec![self.der()],
@@ -73,41 +73,59 @@ impl RsaSigner {
         signer.sign(&list.text())
     }
 
+    pub(super) fn import(&self, file: &str) -> Result<TrustedList, TrustedListError> {
+        let anchors = ListAnchors::from_file(&PROVIDER, &self.der()).unwrap();
+        import_trusted_list(&PROVIDER, file.as_bytes(), &ListRules::new(&anchors), self.now)
+    }
+
     fn taken(
         &self,
         algorithm: &str,
         how: (&'static str, bool),
     ) -> Result<TrustedList, TrustedListError> {
-        let anchors = ListAnchors::from_file(&PROVIDER, &self.der()).unwrap();
-        let file = self.sign(algorithm, how);
-        import_trusted_list(&PROVIDER, file.as_bytes(), &ListRules::new(&anchors), self.now)
+        self.import(&self.sign(algorithm, how))
     }
 }
 
 const PKCS1: &str = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha";
 const PSS: &str = "http://www.w3.org/2007/05/xmldsig-more#sha";
 
+/// An algorithm that a list names, and the hash and padding of its signature: PSS or PKCS #1.
+type Way = (String, (&'static str, bool));
+
+/// Both paddings with each hash.
+pub(super) fn good_ways() -> Vec<Way> {
+    let of = |digest: &'static str| {
+        let bits = &digest[3..];
+        let pss = (format!("{PSS}{bits}-rsa-MGF1"), (digest, true));
+        [(format!("{PKCS1}{bits}"), (digest, false)), pss]
+    };
+    ["sha256", "sha384", "sha512"].into_iter().flat_map(of).collect()
+}
+
+/// Another padding or hash than the list names.
+pub(super) fn wrong_ways() -> [Way; 4] {
+    [
+        (format!("{PKCS1}256"), ("sha256", true)),
+        (format!("{PSS}256-rsa-MGF1"), ("sha256", false)),
+        (format!("{PKCS1}512"), ("sha256", false)),
+        (format!("{PSS}384-rsa-MGF1"), ("sha256", true)),
+    ]
+}
+
 #[test]
 fn rsa_is_accepted_with_both_paddings_and_each_hash() {
     let signer = RsaSigner::new(2048);
-    for digest in ["sha256", "sha384", "sha512"] {
-        let bits = &digest[3..];
-        let taken = signer.taken(&format!("{PKCS1}{bits}"), (digest, false));
-        assert!(taken.is_ok(), "{digest}: {taken:?}");
-        let taken = signer.taken(&format!("{PSS}{bits}-rsa-MGF1"), (digest, true));
-        assert!(taken.is_ok(), "{digest}: {taken:?}");
+    for (algorithm, how) in good_ways() {
+        let taken = signer.taken(&algorithm, how);
+        assert!(taken.is_ok(), "{algorithm}: {taken:?}");
     }
 }
 
 #[test]
 fn rsa_with_a_padding_or_hash_other_than_named_is_refused() {
     let signer = RsaSigner::new(2048);
-    for (algorithm, how) in [
-        (format!("{PKCS1}256"), ("sha256", true)),
-        (format!("{PSS}256-rsa-MGF1"), ("sha256", false)),
-        (format!("{PKCS1}512"), ("sha256", false)),
-        (format!("{PSS}384-rsa-MGF1"), ("sha256", true)),
-    ] {
+    for (algorithm, how) in wrong_ways() {
         let refused = signer.taken(&algorithm, how).unwrap_err().to_string();
         assert!(refused.contains("has a signature that does not verify"), "{algorithm}: {refused}");
     }
