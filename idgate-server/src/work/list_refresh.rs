@@ -81,6 +81,7 @@ impl ListRefresh {
                 done = done.saturating_add(1);
                 if let Err(error) = self.refresh(&source).await {
                     tracing::error!(url = source.url, %error, "a trusted list cannot be renewed");
+                    self.note(&source, error.to_string()).await?;
                 }
             }
         }
@@ -106,14 +107,19 @@ impl ListRefresh {
             Err(why) => {
                 telemetry.list_refreshed("fetch_failed");
                 tracing::warn!(url, why, "a trusted list could not be fetched");
-                let (store, now) = (&self.store, self.clock.now());
-                match source.of_lists {
-                    true => store.note_list_of_lists_failure(url, why, now).await?,
-                    false => store.note_list_failure(url, why, now).await?,
-                }
+                self.note(source, why).await?;
             }
         }
         Ok(())
+    }
+
+    /// Notes a failure, so that the next try comes after a pause.
+    async fn note(&self, source: &ListSource, why: String) -> Result<(), StoreError> {
+        let (url, now) = (source.url.clone(), self.clock.now());
+        match source.of_lists {
+            true => self.store.note_list_of_lists_failure(url, why, now).await,
+            false => self.store.note_list_failure(url, why, now).await,
+        }
     }
 
     /// Fetches the lists that a new list of lists names in place of those in force, and stores them

@@ -49,18 +49,20 @@ impl Gathered {
     pub(super) fn finish(self) -> Vec<ListedProvider> {
         let mut by_identifier: BTreeMap<String, Keys> = BTreeMap::new();
         for (provider, _, withdrawn) in &self.providers {
-            if let Some(identifier) = provider.identifier() {
-                let keys = by_identifier.entry(identifier.into()).or_default();
+            for identifier in &provider.identifiers {
+                let keys = by_identifier.entry(identifier.clone()).or_default();
                 keys.extend(withdrawn.iter().cloned());
             }
         }
         let finish = |(provider, mut services, own): (TrustServiceProvider, Vec<_>, Keys)| {
-            let withdrawn = provider.identifier().and_then(|one| by_identifier.get(one));
-            let withdrawn = withdrawn.unwrap_or(&own);
-            for service in services.iter_mut().filter(|_| !withdrawn.is_empty()) {
+            let of_others = provider.identifiers.iter().filter_map(|one| by_identifier.get(one));
+            let withdrawn: Vec<&Keys> = of_others.chain([&own]).collect();
+            let is_withdrawn_key = |key: &[u8]| withdrawn.iter().any(|keys| keys.contains(key));
+            let is_affected = withdrawn.iter().any(|keys| !keys.is_empty());
+            for service in services.iter_mut().filter(|_| is_affected) {
                 let service: &mut ListedService = service;
                 let is_withdrawn = |der: &[u8]| {
-                    Certificate::parse(der).is_ok_and(|one| withdrawn.contains(one.spki()))
+                    Certificate::parse(der).is_ok_and(|one| is_withdrawn_key(one.spki()))
                 };
                 let before = service.roots.len().saturating_add(service.signers.len());
                 service.roots.retain(|root| !is_withdrawn(root.der()));

@@ -17,9 +17,10 @@ pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     let (issuer_id, list) = (&record.issuer_id, &listed.list);
     let mut found = Vec::new();
     if list.next_update <= now && !listed.row.allow_stale {
+        let option = if record.list_of_lists.is_some() { "--lotl" } else { "--trusted-list" };
         found.push(format!(
             "{issuer_id}: the trusted list expired on {}, and its issuers are no longer trusted; import \
-             a newer one with `idgate trust refresh`, or `idgate trust add --trusted-list FILE`",
+             a newer one with `idgate trust refresh`, or `idgate trust add {option} FILE`",
             list.next_update
         ));
     }

@@ -165,6 +165,25 @@ pub(super) async fn a_crl_may_be_of_a_ca_that_the_list_brings<B: Backend>() {
     assert_eq!(kinds, ["trusted_list", "crl"], "it says nothing about anybody any more");
 }
 
+pub(super) async fn new_anchors_keep_only_the_crls_of_their_own_cas<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let ca = Identity::issuer_root(Curve::P256, NOW.0);
+    let (issuer, identifier) = (ca.builder.subject.der(), key_identifier(&ca.key));
+    let (made, next) = (compact_utc(NOW.0 - DAY_MS), compact_utc(NOW.0 + DAY_MS));
+    let crl = Crl::new(&issuer, &identifier, &made, &next).sign(&ca.key);
+    let both = [list_signer(NOW.0).der, ca.der].concat();
+    let add = |anchors: &[u8], crls: Option<Vec<u8>>| {
+        let mut change = following(7, Some(URL));
+        let list = change.trusted_list.as_mut().unwrap();
+        (list.anchors, list.crls) = (Some(anchors.to_vec()), crls);
+        let record = fixture.operator().add_trust("eu", &change, NOW).unwrap().unwrap();
+        record.trusted_list.unwrap().row.crls
+    };
+    assert_eq!(add(&both, Some(crl.clone())), crl);
+    assert_eq!(add(&both, None), crl);
+    assert!(add(&list_signer(NOW.0).der, None).is_empty());
+}
+
 pub(super) async fn there_are_32_sources_of_lists_and_no_more<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let mut operator = fixture.operator();

@@ -4,7 +4,9 @@ use idgate_core::IssuerId;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::trusted_list::list_signer;
 use idgate_testkit::x509::Identity;
-use idgate_testkit::xml_list::{GRANTED, QEAA, XmlKind, XmlList, pointer, provider, service};
+use idgate_testkit::xml_list::{
+    GRANTED, QEAA, XmlKind, XmlList, XmlSigner, pointer, provider, service,
+};
 
 use super::*;
 use crate::{FetchedListOfLists, NewListOfLists};
@@ -103,6 +105,16 @@ pub(super) async fn a_new_one_comes_into_force_with_the_list_that_it_names<B: Ba
     assert_eq!(seen, [(OF_LISTS, true, 7), (UTOPIA, false, 20)]);
     let before = fixture.store().trust().wait().unwrap().version();
     assert_eq!(refresh(&fixture, of_lists(7, UTOPIA, &first), Vec::new()), Refreshed::Same);
+    assert_eq!(fixture.store().trust().wait().unwrap().version(), before);
+    // One that was only signed again is stored, because its signer may be another one.
+    let again = XmlList::new(XmlKind::OfLists, NOW.0).numbered(7);
+    let again = again.pointing(&[pointer("UT", UTOPIA, &[&first.der])]).text();
+    let signer = list_signer(NOW.0);
+    let signed_at = NOW.plus(1000).to_string();
+    let again = XmlSigner::of(&signer, &signed_at).sign(&again).into_bytes();
+    assert_eq!(refresh(&fixture, again.clone(), Vec::new()), Refreshed::Same);
+    let stored = fixture.operator().trust_entry("ut").unwrap().unwrap().list_of_lists.unwrap();
+    assert_eq!(stored.token, again);
     assert_eq!(fixture.store().trust().wait().unwrap().version(), before);
     // It names the same list: nothing else is fetched.
     let same_list = fetched(OF_LISTS, of_lists(8, UTOPIA, &first));

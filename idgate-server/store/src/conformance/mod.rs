@@ -122,6 +122,7 @@ macro_rules! conforms {
                 a_list_in_force_outlives_its_signer_and_a_new_one_does_not
                 an_entry_that_refuses_a_list_keeps_it_from_no_other
                 a_crl_may_be_of_a_ca_that_the_list_brings
+                new_anchors_keep_only_the_crls_of_their_own_cas
                 there_are_32_sources_of_lists_and_no_more
                 how_fetching_went_is_kept_until_it_goes_well
                 the_newest_number_is_remembered_when_the_list_is_gone

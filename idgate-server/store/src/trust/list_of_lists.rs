@@ -7,7 +7,7 @@ use idgate_xml_list::{import_list_of_lists, recall_list_of_lists};
 use url::Url;
 
 use super::list_taking::{Refused, lacks_anchor, source_named, unusable};
-use super::listed::{anchors, verified_crls};
+use super::listed::{anchors, kept_crls, verified_crls};
 use super::x509::sha256;
 use super::{TrustChange, TrustRecord};
 use crate::types::{ListFetch, StoreError};
@@ -154,8 +154,12 @@ impl NewListOfLists {
     ) -> Result<PreparedLists, Refused> {
         // A former list of lists for tests sets no rules for a live one.
         let former = former.filter(|former| former.test_only == test_only);
-        let kept = |own: &Option<Vec<u8>>, of: fn(&ListOfListsRow) -> &Vec<u8>| {
-            own.clone().or_else(|| former.map(of).cloned()).unwrap_or_default()
+        let anchors = self.anchors.clone().or_else(|| former.map(|former| former.anchors.clone()));
+        let anchors = anchors.unwrap_or_default();
+        let crls = match (&self.crls, former) {
+            (Some(own), _) => own.clone(),
+            (None, Some(former)) => kept_crls(&former.crls, &anchors)?,
+            (None, None) => Vec::new(),
         };
         let mut row = ListOfListsRow {
             issuer_id: issuer_id.to_owned(),
@@ -164,8 +168,8 @@ impl NewListOfLists {
             organization: former.and_then(|former| former.organization.clone()),
             token: self.token.clone(),
             sha256: sha256(&self.token).to_vec(),
-            anchors: kept(&self.anchors, |former| &former.anchors),
-            crls: kept(&self.crls, |former| &former.crls),
+            anchors,
+            crls,
             test_only,
             sequence: 0,
             issued_at: now,

@@ -205,11 +205,16 @@ impl Following {
             Err(why) => return refusal(why).map(Err),
         };
         let mark = listed_rows::mark(db, &prepared.source).await?;
-        let mark = match prepared.mark(mark.as_ref(), now) {
+        let mark = prepared
+            .check_in_force(Some(&self.lists))
+            .and_then(|()| prepared.mark(mark.as_ref(), now));
+        let mark = match mark {
             Ok(mark) => mark,
             Err(why) => return refusal(why).map(Err),
         };
         if self.is_named_by(&prepared) && prepared.says_the_same(&self.lists) {
+            // It may have been signed again.
+            keep(db, &prepared, &mark).await?;
             return Ok(Ok(None));
         }
         let list = match self.list_under(db, &prepared, fetched, now).await? {

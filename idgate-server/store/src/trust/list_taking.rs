@@ -10,7 +10,7 @@ use idgate_core::shell::{
 use idgate_core::trust::ListType;
 use idgate_xml_list::{import_trusted_list, is_xml};
 
-use super::listed::{ListRow, ListSettings, NewTrustedList, anchors};
+use super::listed::{ListRow, ListSettings, NewTrustedList, anchors, kept_crls};
 use super::x509::sha256;
 use super::{TrustChange, TrustRecord};
 use crate::audit_chain::{AuditEvent, ListChange};
@@ -122,14 +122,22 @@ impl Refresh {
         let outcome = if formers.is_empty() { Refreshed::Unwanted } else { Refreshed::Same };
         let mut refresh = Self { outcome, taken: Vec::new() };
         let mut refused = Vec::new();
+        let sha256 = sha256(&fetched.token);
         for former in formers {
             let [live, test] = marks;
             let mark = if former.test_only { test } else { live };
             let settings = (&ListSettings::default(), former.test_only);
             let entry = (&*former.issuer_id, former.named_for.as_deref());
-            let is_named = former.check_named(now);
-            let prepared = is_named.and_then(|()| new.prepare(entry, settings, Some(former), now));
-            match prepared.and_then(|prepared| prepared.take(mark.as_ref(), now)) {
+            let prepare = || {
+                // The list in force may come again.
+                if former.sha256 != sha256 {
+                    former.check_named(now)?;
+                }
+                let prepared = new.prepare(entry, settings, Some(former), now)?;
+                prepared.check_in_force(now)?;
+                prepared.take(mark.as_ref(), now)
+            };
+            match prepare() {
                 Ok(taken) => refresh.add(taken),
                 Err(Refused::List(why)) => refused.push((&*former.issuer_id, why)),
                 Err(Refused::Store(error)) => return Err(error),
@@ -201,21 +209,27 @@ impl NewTrustedList {
             former.test_only == test_only && former.named_for.as_deref() == named_for
         };
         let alike = former.filter(is_alike);
-        let kept = |own: &Option<Vec<u8>>, of: fn(&ListRow) -> &Vec<u8>| {
-            own.clone().or_else(|| alike.map(of).cloned()).unwrap_or_default()
+        let anchors = self.anchors.clone().or_else(|| alike.map(|alike| alike.anchors.clone()));
+        let anchors = anchors.unwrap_or_default();
+        let crls = match (&self.crls, alike) {
+            (Some(own), _) => own.clone(),
+            (None, Some(alike)) => kept_crls(&alike.crls, &anchors)?,
+            (None, None) => Vec::new(),
         };
+        // A former list for tests sets no rules for a live one.
+        let of_mode = former.filter(|former| former.test_only == test_only);
         let mut row = ListRow {
             issuer_id: issuer_id.to_owned(),
             url: self.url.clone(),
             list_type: String::new(),
-            organization: None,
+            organization: alike.and_then(|alike| alike.organization.clone()),
             token: self.token.clone(),
             sha256: sha256(&self.token).to_vec(),
-            anchors: kept(&self.anchors, |former| &former.anchors),
-            crls: kept(&self.crls, |former| &former.crls),
-            providers: former.map_or_else(|| "[]".into(), |former| former.providers.clone()),
-            profile: former.and_then(|former| former.profile.clone()),
-            allow_stale: former.is_some_and(|former| former.allow_stale),
+            anchors,
+            crls,
+            providers: of_mode.map_or_else(|| "[]".into(), |former| former.providers.clone()),
+            profile: of_mode.and_then(|former| former.profile.clone()),
+            allow_stale: of_mode.is_some_and(|former| former.allow_stale),
             test_only,
             sequence: 0,
             listed: 0,
@@ -226,8 +240,7 @@ impl NewTrustedList {
         };
         row.set(settings);
         let before = former.cloned();
-        // A former list for tests sets no rules for a live one.
-        let former = former.filter(|former| former.test_only == test_only);
+        let former = of_mode;
         let list = self.import(&row, former, now)?;
         if former.is_some_and(|former| is_xml(&former.token) != is_xml(&self.token)) {
             return Err(row.refused(TrustedListError::new(
@@ -242,8 +255,7 @@ impl NewTrustedList {
             )));
         }
         row.list_type = list.list_type.name().to_owned();
-        let organization = former.and_then(|former| former.organization.clone());
-        row.organization = organization.or_else(|| list.signer.organization.clone());
+        row.organization = row.organization.or_else(|| list.signer.organization.clone());
         row.sequence = list.sequence;
         row.listed = u64::try_from(list.providers.len()).unwrap_or(u64::MAX);
         row.next_update = list.next_update;
@@ -275,7 +287,7 @@ impl NewTrustedList {
         let fixed = stored.as_ref().filter(|_| has_form);
         let fixed = fixed.map(|stored| stored.territory.as_str());
         rules.territory = row.named_for.as_deref().or(fixed);
-        rules.organization = former.and_then(|former| former.organization.as_deref());
+        rules.organization = row.organization.as_deref();
         rules.allow_stale = row.allow_stale;
         // The mark shows that this is the stored list again. Its signer was valid when it first
         // came.
@@ -294,15 +306,15 @@ impl NewTrustedList {
 }
 
 impl Prepared {
-    /// Checks that a list that a list of lists names is not older than the list in force, which may
-    /// have another URL.
+    /// Checks that the list is not older than the list in force, which may have another URL, if a
+    /// list of lists names one of them.
     ///
     /// # Errors
     /// It is older, or a different one with the same number; or the list in force cannot be read.
     pub(super) fn check_in_force(&self, now: UnixMillis) -> Result<(), Refused> {
-        let is_named = self.row.named_for.is_some();
         let former = self.former.as_ref().filter(|former| former.test_only == self.row.test_only);
-        match former.filter(|_| is_named) {
+        let is_named = |row: &ListRow| row.named_for.is_some();
+        match former.filter(|former| is_named(former) || is_named(&self.row)) {
             Some(former) => self.check_newer(&former.recall()?.mark(None, now)),
             None => Ok(()),
         }

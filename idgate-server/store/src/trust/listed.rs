@@ -198,6 +198,17 @@ pub(super) fn verified_crls(crls: &[u8], ders: &[u8]) -> Result<Vec<VerifiedCrl>
     blocks.iter().map(read).collect()
 }
 
+/// Returns the CRLs that a list keeps which has no new ones: `former`, without those of CAs that are
+/// not among its anchors any more.
+pub(super) fn kept_crls(former: &[u8], ders: &[u8]) -> Result<Vec<u8>, StoreError> {
+    let anchors = anchors(ders)?.filter(|_| !former.is_empty());
+    let Some(anchors) = anchors else { return Ok(Vec::new()) };
+    let blocks = pem_or_der(former, "X509 CRL");
+    let mut blocks = blocks.map_err(|error| StoreError::Failed(error.to_string()))?;
+    blocks.retain(|der| VerifiedCrl::from_der(&PROVIDER, der, anchors.cas()).is_ok());
+    Ok(blocks.concat())
+}
+
 pub(super) fn anchors(ders: &[u8]) -> Result<Option<ListAnchors>, StoreError> {
     if ders.is_empty() {
         return Ok(None);

@@ -32,4 +32,11 @@ fn a_withdrawn_key_is_withdrawn_in_all_entries_with_the_identifier() {
     };
     assert_eq!(roots("NTRLU-1"), 0);
     assert_eq!(roots("NTRLU-2"), 1);
+    // Any of its identifiers counts.
+    let mut former = provider("Former name", "VATLU-9", "LU", &[withdrawn]);
+    let names = former["TrustedEntityInformation"]["TETradeName"].as_array_mut().unwrap();
+    names.push(serde_json::json!({ "lang": "en", "value": "NTRLU-1" }));
+    let new = provider("New name", "NTRLU-1", "LU", std::slice::from_ref(&notified));
+    let list = import_made(&made(Kind::PubEaa).with(former).with(new)).unwrap();
+    assert!(list.providers[1].services[0].roots().is_empty());
 }

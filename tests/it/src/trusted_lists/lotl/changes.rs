@@ -25,6 +25,16 @@ fn signers_that_a_list_of_lists_named_are_not_kept_as_the_operators_anchors() {
     assert_eq!(refused.code, 2, "{refused:?}");
     assert!(refused.stderr.contains(NEEDS_CA), "{refused:?}");
     assert_eq!(numbers(&installation), [json!(7), json!(20)]);
+    // With its own anchors the list may replace both, unless it is older.
+    let anchor = installation.file("national-signer.der", &place.signer.der);
+    let own = ["--list-signer-ca", anchor.to_str().unwrap()];
+    place.list(19, &place.signer);
+    let older = name_list(&place, &installation, &own);
+    assert_eq!(older.code, 3, "{older:?}");
+    assert!(older.stderr.contains("has number 19, and 20 was seen on"), "{older:?}");
+    place.list(21, &place.signer);
+    assert_eq!(name_list(&place, &installation, &own).code, 0);
+    assert_eq!(shown(&installation)["list_of_lists"], Value::Null);
 }
 
 #[test]
@@ -139,6 +149,8 @@ fn an_overdue_list_of_lists_brings_no_new_list() {
     place.give(&place.named(7, &[&place.signer]).due(due).sign(&the_signer()));
     assert_eq!(place.add(&installation, &["--country", "UT"]).code, 0);
     machine.jump(Duration::from_secs(5));
+    let unchanged = installation.run(&["trust", "refresh", "--json"]).json();
+    assert_eq!(unchanged["lists"][1]["outcome"], "same", "{unchanged}");
     place.list(21, &place.signer);
     let refreshed = installation.run(&["trust", "refresh", "--json"]);
     assert_eq!(refreshed.code, 3, "{refreshed:?}");
