@@ -32,7 +32,7 @@ from world import BUILT, LONG, WHEELS, World
 SHOWN = {
     "verify.md": 2,  # answers that only the browser's own key opens: tests/it/src/verify_dc_api.rs has them
     "scale.md": 3,  # a PostgreSQL, which the tests of the store start
-    "trusted-lists.md": 2,  # lists on the internet; docs/sandbox.md has the command for one that is there
+    "trusted-lists.md": 3,  # lists on the internet; docs/sandbox.md has the command for one that is there
 }
 #: Drawings, and texts that a program sends.
 TEXT = {"integrate.md": 2, "live-events.md": 1, "release.md": 2, "tracing.md": 1, "performance.md": 2,
