@@ -1,7 +1,7 @@
 //! `idgate-bench server`: the gateway under load, in its own process. A flow is create, answer and
 //! read, with everything that makes it durable: API key, audit entries, status events, outbox row, FULL
 //! synchronisation. The figures cover only the gateway's process, and not its clients. A profile and its
-//! two floors run in turns, so that other load of the machine affects all three.
+//! floor run in turns, so that other load of the machine affects both.
 
 #[allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, dead_code)] // it is for tests
 #[path = "../../idgate-server/store/src/tests/cluster.rs"]
@@ -103,7 +103,7 @@ impl ServerOptions {
     }
 }
 
-/// Measures both profiles, and creation alone, with their floors. Prints a line for each.
+/// Measures both profiles, and creation alone, with their floors and references. Prints a line for each.
 ///
 /// # Errors
 /// A server does not start, or gives an unexpected answer.
