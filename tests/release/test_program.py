@@ -168,7 +168,7 @@ class BuildTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             mine = pathlib.Path(folder, "build")
             mine.write_text("mine")
-            self.assertIn("no release left there", self.refused(VERSION, "--out", folder))
+            self.assertIn("has files that are not from a release", self.refused(VERSION, "--out", folder))
             self.assertEqual(mine.read_text(), "mine")
 
 
