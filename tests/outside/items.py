@@ -10,7 +10,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = ROOT / "target/outside"
 # 1,425 before the feature `shell`. A change that needs more says why in its commit, and raises it here.
-AT_MOST = 970
+AT_MOST = 992
 
 
 class Shown:
