@@ -123,7 +123,7 @@ pub enum QueryLanguage {
 pub enum ClientIdForm {
     /// `redirect_uri:` and the response URI
     RedirectUri,
-    /// A bare DID, as in drafts
+    /// A bare DID (the drafts)
     Did,
     /// `decentralized_identifier:` and a DID (OpenID4VP 5.9.3)
     DecentralizedIdentifier,

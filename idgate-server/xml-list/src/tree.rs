@@ -14,7 +14,7 @@ pub(crate) fn parsed(text: &str) -> Result<Document<'_>, TrustedListError> {
     let options =
         ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, entity_resolver: None };
     Document::parse_with_options(text, options).map_err(|why| {
-        // The reason quotes names from the list, so it is cut to what helps to find the place.
+        // The reason quotes names from the list, so only its beginning is shown.
         let why = why.to_string();
         let why: String = why.chars().filter(|c| !c.is_control()).take(MAX_EXPLAINED).collect();
         unusable(format!("is not well-formed XML: {why}"))

@@ -172,7 +172,7 @@ fn a_sessions_spans_form_one_tree_without_personal_data() {
 /// The names of the spans in the tree that operators see.
 fn shown() -> String {
     let manual = include_str!("../../../docs/tracing.md");
-    let (_, shown) = manual.split_once("One session, as a collector showed it").unwrap();
+    let (_, shown) = manual.split_once("A session in a collector").unwrap();
     let (_, shown) = shown.split_once("```text\n").unwrap();
     let (shown, _) = shown.split_once("```").unwrap();
     shown

@@ -1,4 +1,4 @@
-//! Fills in what a request leaves to the trust entry, defaults and accepted types, and checks that
+//! Completes a request with the defaults and the accepted types of the trust entry, and checks that
 //! the entry can serve the request.
 
 use alloc::vec::Vec;
