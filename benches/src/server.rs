@@ -326,9 +326,21 @@ impl Driven {
     }
 }
 
-/// Runs that many flows, shared by the clients.
-async fn drive(clients: Vec<Client>, flows: usize) -> Result<Vec<Client>, String> {
-    let left = Arc::new(AtomicUsize::new(flows));
+/// A connection that repeats its work.
+trait Repeats: Send + 'static {
+    /// Does it once.
+    fn once(&mut self) -> impl Future<Output = Result<(), String>> + Send;
+}
+
+impl Repeats for Client {
+    async fn once(&mut self) -> Result<(), String> {
+        self.flow().await
+    }
+}
+
+/// Does the work that many times, shared by the clients.
+async fn drive<C: Repeats>(clients: Vec<C>, times: usize) -> Result<Vec<C>, String> {
+    let left = Arc::new(AtomicUsize::new(times));
     let mut driving = JoinSet::new();
     for mut client in clients {
         let left = left.clone();
@@ -337,7 +349,7 @@ async fn drive(clients: Vec<Client>, flows: usize) -> Result<Vec<Client>, String
         };
         driving.spawn(async move {
             while take() {
-                client.flow().await?;
+                client.once().await?;
             }
             Ok::<_, String>(client)
         });

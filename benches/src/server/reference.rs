@@ -1,22 +1,20 @@
-//! The reference of a flow: the work that a gateway with idgate's promises cannot avoid, as a sum. Each
-//! term is measured alone, in the same run as the gateway. The sum has no JSON, no API keys, no
-//! sealing and no waking of threads.
+//! The reference: the sum of the work in a flow that no gateway with idgate's promises can avoid. The
+//! bench measures each term alone, in the same run as the gateway. The sum has no JSON, no API keys,
+//! no sealing and no waking of threads.
 
 mod writes;
 
 use std::hint::black_box;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use cpu_time::ThreadTime;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 
 use super::floor::{Commit, Failure, HELLO, Jar, SIGNED_BYTES, Signed};
 use super::flow::{Connection, Profile};
 use super::process::start_floor;
 use super::row::{Row, count};
+use super::{Repeats, drive};
 
 /// Operations per measurement of the cryptography.
 const OPERATIONS: u32 = 2000;
@@ -164,32 +162,15 @@ async fn exchange(connections: usize) -> Result<f64, String> {
     for _ in 0..connections {
         clients.push(server.connect().await?);
     }
-    let clients = ask(clients, EXCHANGES / 10).await?;
+    let clients = drive(clients, EXCHANGES / 10).await?;
     let before = server.cpu()?;
-    ask(clients, EXCHANGES).await?;
+    drive(clients, EXCHANGES).await?;
     let used = server.cpu()?.saturating_sub(before);
     Ok(used.as_secs_f64() * 1e6 / count(EXCHANGES))
 }
 
-/// Sends that many requests, shared by the connections.
-async fn ask(connections: Vec<Connection>, exchanges: usize) -> Result<Vec<Connection>, String> {
-    let left = Arc::new(AtomicUsize::new(exchanges));
-    let mut asking = JoinSet::new();
-    for mut connection in connections {
-        let left = left.clone();
-        let take = move || {
-            left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok()
-        };
-        asking.spawn(async move {
-            while take() {
-                connection.send("GET", HELLO, "", None).await?;
-            }
-            Ok::<_, String>(connection)
-        });
+impl Repeats for Connection {
+    async fn once(&mut self) -> Result<(), String> {
+        self.send("GET", HELLO, "", None).await.map(drop)
     }
-    let mut connections = Vec::new();
-    while let Some(asked) = asking.join_next().await {
-        connections.push(asked.map_err(|_| "a client panicked")??);
-    }
-    Ok(connections)
 }
