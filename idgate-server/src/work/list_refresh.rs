@@ -39,6 +39,8 @@ pub struct ListRefresh {
     clock: Arc<dyn Clock>,
     fetch: Arc<dyn Fn(String) -> Fetching + Send + Sync>,
     every_ms: u64,
+    /// After so many bytes of lists that one list of lists moves, the others wait.
+    moved_bytes: usize,
 }
 
 impl ListRefresh {
@@ -49,7 +51,8 @@ impl ListRefresh {
             let (egress, room) = (egress.clone(), room.clone());
             Box::pin(async move { fetch(&egress, &url, &room).await })
         };
-        Self { store, clock, fetch: Arc::new(fetch), every_ms: hours.saturating_mul(HOUR_MS) }
+        let every_ms = hours.saturating_mul(HOUR_MS);
+        Self { store, clock, fetch: Arc::new(fetch), every_ms, moved_bytes: MAX_XML_LIST_BYTES }
     }
 
     /// Runs until `stop` is true or its sender is dropped.
@@ -128,13 +131,17 @@ impl ListRefresh {
         &self,
         list: FetchedList,
     ) -> Result<Option<Refreshed>, StoreError> {
-        let mut named = Vec::new();
+        let (mut named, mut room) = (Vec::new(), self.moved_bytes);
         for url in self.store.moved_lists(list.clone(), self.clock.now()).await? {
             // The lease is certain to last for one fetch only.
             if !self.store.leads("trusted_lists", LEASE).await? {
                 return Ok(None);
             }
-            let token = (self.fetch)(url.clone()).await;
+            let token = match room {
+                0 => Err("the lists before it were too long; it follows at the next try".into()),
+                _ => (self.fetch)(url.clone()).await,
+            };
+            room = room.saturating_sub(token.as_ref().map_or(0, Vec::len));
             named.push((url, token));
         }
         let fetched = FetchedListOfLists { list, named };

@@ -140,8 +140,7 @@ impl TrustRecord {
                 // Any issuer in the list may issue, under any name.
                 entry.iss = None;
             }
-            let named_until = self.list_of_lists.as_ref().map(|lists| lists.next_update);
-            listed.row.feed(&listed.list, named_until, &mut entry);
+            listed.row.feed(&listed.list, &mut entry);
             entry.etsi_tl = listed.row.url.iter().filter(|_| self.etsi_tl).cloned().collect();
         }
         entry

@@ -226,6 +226,12 @@ pub fn list_signer(now_ms: u64) -> Identity {
     signer_builder(OPERATOR, &key, now_ms).self_sign(&key)
 }
 
+/// Another signer of lists, with the key of this seed.
+pub fn other_list_signer(seed: &str, now_ms: u64) -> Identity {
+    let key = SigningKey::from_seed(Curve::P256, seed);
+    signer_builder(OPERATOR, &key, now_ms).self_sign(&key)
+}
+
 /// A CA that has several customers.
 pub fn list_ca(now_ms: u64) -> Identity {
     let key = SigningKey::from_seed(Curve::P256, "trusted list CA");

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::codec::{HashAlg, base64_standard};
+use crate::keys::Curve;
 use crate::mdoc::rfc3339;
 use crate::time::DAY_MS;
 use crate::x509::Identity;
@@ -119,6 +120,22 @@ pub struct XmlList {
     pub scheme: String,
     /// Its providers. If empty, the element is absent.
     pub providers: Vec<String>,
+}
+
+/// The list of lists with this number, which names the list of Utopia: its URL and its signer.
+pub fn naming_utopia(number: u64, url: &str, signer: &Identity, now_ms: u64) -> XmlList {
+    let list = XmlList::new(XmlKind::OfLists, now_ms).numbered(number);
+    list.pointing(&[pointer("UT", url, &[&signer.der])])
+}
+
+/// The list of Utopia with this number and this many qualified providers, all with one root.
+pub fn list_of_utopia(number: u64, providers: usize, now_ms: u64) -> XmlList {
+    let root = Identity::issuer_root(Curve::P256, now_ms);
+    let services = [service(QEAA, GRANTED, &[&root.der])];
+    let list = XmlList::new(XmlKind::National, now_ms).numbered(number);
+    (0..providers).fold(list, |list, n| {
+        list.with(provider(&format!("P {n}"), &format!("VATUT-{n}"), "UT", &services))
+    })
 }
 
 impl XmlList {

@@ -48,9 +48,21 @@ impl Issue {
         Ok(())
     }
 
+    /// Checks the dates, and that the list is not older than the newest known one.
+    pub(super) fn check_currency(
+        &self,
+        (signed_at, payload_sha256): (Option<UnixMillis>, &[u8; 32]),
+        rules: &ListRules<'_>,
+        now: UnixMillis,
+    ) -> Result<(), TrustedListError> {
+        self.check_dates(signed_at, rules.allow_stale, now)?;
+        let Some(mark) = rules.mark else { return Ok(()) };
+        check_mark((self.sequence, self.issued_at), payload_sha256, mark)
+    }
+
     /// Checks that the list is in force (ETSI TS 119 602 6.3.14, 6.3.15), and was not signed before
     /// it was issued.
-    pub(super) fn check_dates(
+    fn check_dates(
         &self,
         signed_at: Option<UnixMillis>,
         allow_stale: bool,
@@ -109,6 +121,19 @@ pub(super) fn check_mark(
         )));
     }
     Ok(())
+}
+
+/// The mark of the list of that number, date and payload, first seen at `now` unless `former` is for
+/// the same list.
+pub(super) fn mark(
+    (sequence, issued_at): (u64, UnixMillis),
+    payload_sha256: [u8; 32],
+    former: Option<&ListMark>,
+    now: UnixMillis,
+) -> ListMark {
+    let same = former.filter(|former| former.payload_sha256 == payload_sha256);
+    let seen_at = same.map_or(now, |former| former.seen_at);
+    ListMark { sequence, issued_at, payload_sha256, seen_at }
 }
 
 const MONTH_MS: u64 = 2_629_746_000;

@@ -131,13 +131,7 @@ impl ListOfLists {
     /// The state to store for the next issue, first seen at `now` unless `former` is for the same
     /// issue.
     pub fn mark(&self, former: Option<&ListMark>, now: UnixMillis) -> ListMark {
-        let same = former.filter(|former| former.payload_sha256 == self.payload_sha256);
-        ListMark {
-            sequence: self.sequence,
-            issued_at: self.issued_at,
-            payload_sha256: self.payload_sha256,
-            seen_at: same.map_or(now, |former| former.seen_at),
-        }
+        issue::mark((self.sequence, self.issued_at), self.payload_sha256, former, now)
     }
 }
 

@@ -160,10 +160,7 @@ pub fn import_trusted_list(
     let scheme = scheme(lote)?;
     scheme.check_identity(&by, rules)?;
     let issue = &scheme.issue;
-    issue.check_dates(by.signer.signed_at, rules.allow_stale, now)?;
-    if let Some(mark) = rules.mark {
-        issue::check_mark((issue.sequence, issue.issued_at), &payload_sha256, mark)?;
-    }
+    issue.check_currency((by.signer.signed_at, &payload_sha256), rules, now)?;
     read(provider, lote, scheme, (by.signer, payload_sha256), now)
 }
 
@@ -199,13 +196,7 @@ impl TrustedList {
     /// The state to store for the next list, first seen at `now` unless `former` is for the same
     /// list.
     pub fn mark(&self, former: Option<&ListMark>, now: UnixMillis) -> ListMark {
-        let same = former.filter(|former| former.payload_sha256 == self.payload_sha256);
-        ListMark {
-            sequence: self.sequence,
-            issued_at: self.issued_at,
-            payload_sha256: self.payload_sha256,
-            seen_at: same.map_or(now, |former| former.seen_at),
-        }
+        issue::mark((self.sequence, self.issued_at), self.payload_sha256, former, now)
     }
 }
 

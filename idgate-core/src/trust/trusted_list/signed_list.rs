@@ -189,8 +189,6 @@ impl AuthenticList {
         rules: &ListRules<'_>,
         now: UnixMillis,
     ) -> Result<(), TrustedListError> {
-        issue.check_dates(self.by.signer.signed_at, rules.allow_stale, now)?;
-        let Some(mark) = rules.mark else { return Ok(()) };
-        issue::check_mark((issue.sequence, issue.issued_at), &self.content_sha256, mark)
+        issue.check_currency((self.by.signer.signed_at, &self.content_sha256), rules, now)
     }
 }

@@ -6,7 +6,9 @@ use serde_json::json;
 use super::Fetch;
 use crate::admin::output::{Output, Rows};
 use crate::failure::Failure;
-use idgate_store::{FetchedList, FetchedListOfLists, OperatorStore, Refreshed, TrustRecord};
+use idgate_store::{
+    FetchedList, FetchedListOfLists, OperatorStore, Refreshed, StoreError, TrustRecord,
+};
 
 /// Fetches the lists of all entries, or of one, now. The lists of lists are first, because they may
 /// name other URLs.
@@ -23,7 +25,7 @@ pub(super) fn run(
         record.list_of_lists.as_ref().and_then(|lists| lists.url.clone())
     })?;
     for url in &of_lists {
-        refresh.list_of_lists(url)?;
+        refresh.source(url, true)?;
     }
     let urls = refresh.urls(issuer_id, |record| {
         record.trusted_list.as_ref().and_then(|list| list.row.url.clone())
@@ -36,7 +38,7 @@ pub(super) fn run(
         ));
     }
     for url in &urls {
-        refresh.list(url)?;
+        refresh.source(url, false)?;
     }
     let code = refresh.code;
     Ok(Output { code, ..refresh.rows.into_output("lists") })
@@ -71,39 +73,39 @@ impl Refresh<'_> {
         Ok(urls)
     }
 
-    fn list_of_lists(&mut self, url: &str) -> Result<(), Failure> {
-        let list = match (self.fetch)(url) {
-            Ok(token) => self.fetched(url, token),
-            Err(why) => {
-                self.store.note_list_of_lists_failure(url, &why, self.now)?;
-                self.failed(url, &why);
-                return Ok(());
-            }
-        };
-        let moved = self.store.moved_lists(&list, self.now)?;
-        let named = moved.into_iter().map(|url| (url.clone(), (self.fetch)(&url))).collect();
-        let fetched = FetchedListOfLists { list, named };
-        let outcome = self.store.refresh_list_of_lists(&fetched, self.now)?;
-        self.tell(url, &outcome, "lists");
-        Ok(())
-    }
-
-    fn list(&mut self, url: &str) -> Result<(), Failure> {
+    /// Fetches from a URL and stores the answer. A failure is a row of the output, so that the other
+    /// lists are still fetched. `of_lists`: whether it is a list of lists.
+    fn source(&mut self, url: &str, of_lists: bool) -> Result<(), Failure> {
         match (self.fetch)(url) {
-            Ok(token) => {
-                let outcome = self.store.refresh_list(&self.fetched(url, token), self.now)?;
-                self.tell(url, &outcome, "providers");
-            }
+            Ok(token) => match self.stored(url, token, of_lists) {
+                Ok(outcome) => self.tell(url, &outcome, of_lists),
+                Err(error) => self.failed(url, &error.to_string()),
+            },
             Err(why) => {
-                self.store.note_list_failure(url, &why, self.now)?;
+                match of_lists {
+                    true => self.store.note_list_of_lists_failure(url, &why, self.now)?,
+                    false => self.store.note_list_failure(url, &why, self.now)?,
+                }
                 self.failed(url, &why);
             }
         }
         Ok(())
     }
 
-    fn fetched(&self, url: &str, token: Vec<u8>) -> FetchedList {
-        FetchedList { url: url.to_owned(), token, accept_rollback: self.accept_rollback }
+    fn stored(
+        &mut self,
+        url: &str,
+        token: Vec<u8>,
+        of_lists: bool,
+    ) -> Result<Refreshed, StoreError> {
+        let (url, accept_rollback) = (url.to_owned(), self.accept_rollback);
+        let list = FetchedList { url, token, accept_rollback };
+        if !of_lists {
+            return self.store.refresh_list(&list, self.now);
+        }
+        let moved = self.store.moved_lists(&list, self.now)?;
+        let named = moved.into_iter().map(|url| (url.clone(), (self.fetch)(&url))).collect();
+        self.store.refresh_list_of_lists(&FetchedListOfLists { list, named }, self.now)
     }
 
     fn failed(&mut self, url: &str, why: &str) {
@@ -112,8 +114,9 @@ impl Refresh<'_> {
         self.code = self.code.max(1);
     }
 
-    /// Reports an outcome. `entries`: the word for the entries of such a list.
-    fn tell(&mut self, url: &str, outcome: &Refreshed, entries: &str) {
+    /// Reports an outcome.
+    fn tell(&mut self, url: &str, outcome: &Refreshed, of_lists: bool) {
+        let entries = if of_lists { "lists" } else { "providers" };
         let (name, told, failed) = match outcome {
             Refreshed::New { from, to, providers } => {
                 ("new", format!("number {to} after {from}, {providers} {entries}"), 0)

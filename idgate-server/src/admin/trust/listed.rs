@@ -9,14 +9,13 @@ use idgate_core::shell::{
     AGE_DOC_TYPE, ListAnchors, ListProfile, TrustedList, VerifiedCrl, is_of_another_list,
 };
 use idgate_core::trust::ListType;
-use url::Url;
 
 use super::preset::Preset;
 use super::{Fetch, lotl};
 use crate::admin::files::{in_file, read_at_most};
 use crate::failure::Failure;
 use crate::limits::MAX_LIST_FILE_BYTES;
-use idgate_store::{ListSettings, NewCrl, NewTrustedList, TrustChange, TrustRecord};
+use idgate_store::{ListSettings, NewCrl, NewTrustedList, TrustChange, TrustRecord, list_url};
 
 /// The types of credentials for an entry whose operator names none.
 const MDL: &str = "org.iso.18013.5.1.mDL";
@@ -217,24 +216,15 @@ pub(super) fn fetched(
     let scheme = place.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     match scheme.as_deref() {
         Some("https") => {
-            let url = normalized(option, place)?;
+            let url = list_url(place).map_err(|why| {
+                Failure::Usage(format!("{option}: the URL {why}; give it as https://HOST/PATH"))
+            })?;
             let token = fetch(&url).map_err(|why| Failure::Error(format!("{url}: {why}")))?;
             Ok((Some(url), token))
         }
         Some("http") => Err(Failure::Usage(format!("{option}: must be an https URL or a file"))),
         _ => Ok((None, read_at_most(Path::new(place), MAX_LIST_FILE_BYTES)?)),
     }
-}
-
-/// Normalizes a URL. The newest number seen is stored by URL, so a URL with another spelling must
-/// not be another source.
-fn normalized(option: &str, url: &str) -> Result<String, Failure> {
-    let parsed = Url::parse(url).map_err(|why| {
-        Failure::Usage(format!("{option} {url}: {why}; give it as https://HOST/PATH"))
-    });
-    let mut parsed = parsed?;
-    parsed.set_fragment(None);
-    Ok(parsed.into())
 }
 
 fn list_type(text: &str) -> Result<ListType, String> {

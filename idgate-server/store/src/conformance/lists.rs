@@ -1,10 +1,12 @@
 //! European trusted lists: what is stored of them, and what a new one does to all who follow it.
 
 use idgate_core::IssuerId;
-use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::keys::Curve;
 use idgate_testkit::status::Crl;
 use idgate_testkit::time::{DAY_MS, compact_utc};
-use idgate_testkit::trusted_list::{Kind, TrustedList as Made, list_signer, provider};
+use idgate_testkit::trusted_list::{
+    Kind, TrustedList as Made, list_signer, other_list_signer, provider,
+};
 use idgate_testkit::x509::{Identity, key_identifier};
 
 use super::*;
@@ -111,8 +113,7 @@ pub(super) async fn a_list_in_force_outlives_its_signer_and_a_new_one_does_not<B
 
 pub(super) async fn an_entry_that_refuses_a_list_keeps_it_from_no_other<B: Backend>() {
     let fixture = Fixture::<B>::new();
-    let key = SigningKey::from_seed(Curve::P256, "next list signer");
-    let next = list_signer(NOW.0).builder.with(|one| one.spki = key.public_spki()).self_sign(&key);
+    let next = other_list_signer("next list signer", NOW.0);
     let follow = |issuer_id: &str, anchors: Vec<u8>| {
         let mut change = following(7, Some(URL));
         change.trusted_list.as_mut().unwrap().anchors = Some(anchors);

@@ -1,12 +1,11 @@
 //! Lists of lists: an entry changes to a new one together with the list that it names.
 
 use idgate_core::IssuerId;
-use idgate_testkit::keys::{Curve, SigningKey};
-use idgate_testkit::trusted_list::list_signer;
-use idgate_testkit::x509::Identity;
-use idgate_testkit::xml_list::{
-    GRANTED, QEAA, XmlKind, XmlList, XmlSigner, pointer, provider, service,
-};
+use idgate_testkit::status::Crl;
+use idgate_testkit::time::{DAY_MS, compact_utc};
+use idgate_testkit::trusted_list::{list_ca, list_signer, list_signer_below, other_list_signer};
+use idgate_testkit::x509::{Identity, key_identifier};
+use idgate_testkit::xml_list::{XmlSigner, list_of_utopia, naming_utopia};
 
 use super::*;
 use crate::{FetchedListOfLists, NewListOfLists};
@@ -15,27 +14,16 @@ const OF_LISTS: &str = "https://lists.example/lotl.xml";
 const UTOPIA: &str = "https://ut.example/list.xml";
 const MOVED: &str = "https://ut.example/moved.xml";
 
-/// A signer of national lists.
 fn national_signer(seed: &str) -> Identity {
-    let key = SigningKey::from_seed(Curve::P256, seed);
-    list_signer(NOW.0).builder.with(|one| one.spki = key.public_spki()).self_sign(&key)
+    other_list_signer(seed, NOW.0)
 }
 
-/// The list of lists with that number names the list of Utopia at `url`, with that signer.
 fn of_lists(number: u64, url: &str, signer: &Identity) -> Vec<u8> {
-    let list = XmlList::new(XmlKind::OfLists, NOW.0).numbered(number);
-    list.pointing(&[pointer("UT", url, &[&signer.der])]).sign(&list_signer(NOW.0)).into_bytes()
+    naming_utopia(number, url, signer, NOW.0).sign(&list_signer(NOW.0)).into_bytes()
 }
 
-/// The list of Utopia with that number and so many providers.
 fn national(number: u64, providers: usize, signer: &Identity) -> Vec<u8> {
-    let root = Identity::issuer_root(Curve::P256, NOW.0);
-    let services = [service(QEAA, GRANTED, &[&root.der])];
-    let list = XmlList::new(XmlKind::National, NOW.0).numbered(number);
-    let list = (0..providers).fold(list, |list, n| {
-        list.with(provider(&format!("P {n}"), &format!("VATUT-{n}"), "UT", &services))
-    });
-    list.sign(signer).into_bytes()
+    list_of_utopia(number, providers, NOW.0).sign(signer).into_bytes()
 }
 
 fn following(signer: &Identity) -> TrustChange {
@@ -107,8 +95,7 @@ pub(super) async fn a_new_one_comes_into_force_with_the_list_that_it_names<B: Ba
     assert_eq!(refresh(&fixture, of_lists(7, UTOPIA, &first), Vec::new()), Refreshed::Same);
     assert_eq!(fixture.store().trust().wait().unwrap().version(), before);
     // One that was only signed again is stored, because its signer may be another one.
-    let again = XmlList::new(XmlKind::OfLists, NOW.0).numbered(7);
-    let again = again.pointing(&[pointer("UT", UTOPIA, &[&first.der])]).text();
+    let again = naming_utopia(7, UTOPIA, &first, NOW.0).text();
     let signer = list_signer(NOW.0);
     let signed_at = NOW.plus(1000).to_string();
     let again = XmlSigner::of(&signer, &signed_at).sign(&again).into_bytes();
@@ -183,6 +170,54 @@ pub(super) async fn one_whose_list_does_not_verify_changes_nothing<B: Backend>()
     assert_eq!((fetch(&fixture).failures, fetch(&fixture).failure), (0, None));
     let older = refresh(&fixture, of_lists(7, UTOPIA, &first), Vec::new());
     assert_eq!(older.name(), "rollback", "{older:?}");
+}
+
+pub(super) async fn below_a_ca_the_organization_of_the_first_signer_is_fixed<B: Backend>() {
+    let (fixture, signer) = (Fixture::<B>::new(), national_signer("first"));
+    let ca = list_ca(NOW.0);
+    let by = |number, organization: &str| {
+        let mut list = naming_utopia(number, UTOPIA, &signer, NOW.0);
+        list.operator = organization.into();
+        list.sign(&list_signer_below(&ca, organization, NOW.0)).into_bytes()
+    };
+    let mut change = following(&signer);
+    let lists = change.list_of_lists.as_mut().unwrap();
+    (lists.token, lists.anchors) = (by(7, "Example Operator"), Some(ca.der.clone()));
+    fixture.operator().add_trust("ut", &change, NOW).unwrap().unwrap();
+    let refused = refresh(&fixture, by(8, "Another Customer"), Vec::new());
+    let why = "the list of lists is signed for O=Another Customer, and this source is of O=Example \
+               Operator";
+    assert_eq!((refused.name(), refused.failure()), ("refused", Some(why)));
+    assert_eq!(refresh(&fixture, by(8, "Example Operator"), Vec::new()).name(), "new");
+}
+
+pub(super) async fn a_crl_of_its_ca_revokes_its_signer<B: Backend>() {
+    let (fixture, signer) = (Fixture::<B>::new(), national_signer("first"));
+    let ca = list_ca(NOW.0);
+    let own = list_signer_below(&ca, "Example Operator", NOW.0);
+    let (issuer, identifier) = (ca.builder.subject.der(), key_identifier(&ca.key));
+    let (made, next) = (compact_utc(NOW.0 - DAY_MS), compact_utc(NOW.0 + DAY_MS));
+    let crl = Crl::new(&issuer, &identifier, &made, &next);
+    let good = crl.sign(&ca.key);
+    // The content of an INTEGER, which is positive.
+    let serial = [&[0; 1][..usize::from(own.builder.serial[0] >= 0x80)], &own.builder.serial];
+    let revoking = crl.revoke(&serial.concat()).sign(&ca.key);
+    let by = |number| naming_utopia(number, UTOPIA, &signer, NOW.0).sign(&own).into_bytes();
+    let with = |number, crl: Vec<u8>| {
+        let mut change = following(&signer);
+        let lists = change.list_of_lists.as_mut().unwrap();
+        (lists.token, lists.anchors, lists.crls) = (by(number), Some(ca.der.clone()), Some(crl));
+        fixture.operator().add_trust("ut", &change, NOW)
+    };
+    with(7, good.clone()).unwrap().unwrap();
+    let refused = with(8, revoking).unwrap_err();
+    assert!(refused.to_string().contains("the list of lists"), "{refused}");
+    assert!(refused.to_string().contains("revoked"), "{refused}");
+    assert_eq!(in_force(&fixture, "ut").0, 7);
+    // The CRL stays for the lists that are fetched.
+    assert_eq!(refresh(&fixture, by(8), Vec::new()).name(), "new");
+    let record = fixture.operator().trust_entry("ut").unwrap().unwrap();
+    assert_eq!(record.list_of_lists.unwrap().crls, good);
 }
 
 pub(super) async fn it_is_removed_with_its_list<B: Backend>() {

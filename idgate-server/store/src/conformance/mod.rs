@@ -131,6 +131,8 @@ macro_rules! conforms {
             lists_of_lists {
                 a_new_one_comes_into_force_with_the_list_that_it_names
                 one_whose_list_does_not_verify_changes_nothing
+                below_a_ca_the_organization_of_the_first_signer_is_fixed
+                a_crl_of_its_ca_revokes_its_signer
                 it_is_removed_with_its_list
             }
             metrics {

@@ -4,12 +4,12 @@ use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::{ListAnchors, ListMark, ListOfLists, ListRules, NamedList, VerifiedCrl};
 use idgate_xml_list::{import_list_of_lists, recall_list_of_lists};
-use url::Url;
 
 use super::list_taking::{Refused, lacks_anchor, source_named, unusable};
-use super::listed::{anchors, kept_crls, verified_crls};
+use super::listed::{SignerTrust, anchors, verified_crls};
 use super::x509::sha256;
 use super::{TrustChange, TrustRecord};
+use crate::list_url::list_url;
 use crate::types::{ListFetch, StoreError};
 
 /// A new list of lists for an entry.
@@ -89,6 +89,10 @@ impl ListOfListsRow {
         verified_crls(&self.crls, &self.anchors)
     }
 
+    fn signer_trust(&self) -> SignerTrust {
+        SignerTrust { anchors: self.anchors.clone(), crls: self.crls.clone() }
+    }
+
     /// Returns it as a mark.
     fn mark(&self) -> ListMark {
         ListMark {
@@ -154,13 +158,9 @@ impl NewListOfLists {
     ) -> Result<PreparedLists, Refused> {
         // A former list of lists for tests sets no rules for a live one.
         let former = former.filter(|former| former.test_only == test_only);
-        let anchors = self.anchors.clone().or_else(|| former.map(|former| former.anchors.clone()));
-        let anchors = anchors.unwrap_or_default();
-        let crls = match (&self.crls, former) {
-            (Some(own), _) => own.clone(),
-            (None, Some(former)) => kept_crls(&former.crls, &anchors)?,
-            (None, None) => Vec::new(),
-        };
+        let former_trust = former.map(ListOfListsRow::signer_trust).unwrap_or_default();
+        let SignerTrust { anchors, crls } =
+            former_trust.with(self.anchors.as_ref(), self.crls.as_ref())?;
         let mut row = ListOfListsRow {
             issuer_id: issuer_id.to_owned(),
             url: self.url.clone(),
@@ -190,11 +190,9 @@ impl NewListOfLists {
         row.listed = u64::try_from(lists.pointers()).unwrap_or(u64::MAX);
         row.next_update = lists.next_update;
         let mut named = lists.list_of(&self.country).map_err(Refused::of_lists)?;
-        named.location = normalized(&named.location).ok_or_else(|| {
+        named.location = list_url(&named.location).map_err(|why| {
             let country = &self.country;
-            Refused::of_lists(unusable(format!(
-                "names a URL of the list of {country} that has no host, or a user name"
-            )))
+            Refused::of_lists(unusable(format!("names a URL of the list of {country} that {why}")))
         })?;
         row.location.clone_from(&named.location);
         let (source, accept_rollback) = (source(&row), self.accept_rollback);
@@ -260,15 +258,6 @@ fn import(
     rules.allow_stale = allow_stale;
     rules.mark = in_force.as_ref();
     import_list_of_lists(&PROVIDER, &row.token, &rules, now).map_err(Refused::of_lists)
-}
-
-/// Returns the URL in the spelling of the other URLs of lists, so that one list has one source.
-/// `None`: nothing can be fetched from there.
-fn normalized(location: &str) -> Option<String> {
-    let mut url = Url::parse(location).ok()?;
-    url.set_fragment(None);
-    let is_anonymous = url.username().is_empty() && url.password().is_none();
-    (is_anonymous && url.host_str().is_some()).then(|| url.into())
 }
 
 /// Returns the name of its source, under which the mark is stored.

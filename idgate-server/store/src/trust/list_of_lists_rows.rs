@@ -11,8 +11,8 @@ use super::listed_rows;
 use crate::audit_chain::AuditEvent;
 use crate::db::{Db, Row, sql};
 use crate::failure::Done;
-use crate::sql::{millis, number, time, unsigned};
-use crate::types::{FetchedList, FetchedListOfLists, ListFetch, ListSource, Refreshed, StoreError};
+use crate::sql::{millis, number, unsigned};
+use crate::types::{FetchedList, FetchedListOfLists, ListSource, Refreshed, StoreError};
 
 /// Returns the URLs that lists of lists are fetched from.
 pub(super) async fn sources(db: &Db<'_>) -> Done<Vec<ListSource>> {
@@ -29,7 +29,7 @@ pub(super) async fn sources(db: &Db<'_>) -> Done<Vec<ListSource>> {
             added_at: row.time(2)?,
             sequence: unsigned(row.get(3)?),
             listed: unsigned(row.get(4)?),
-            fetch: fetch(row, 5)?,
+            fetch: listed_rows::fetch(row, 5)?,
         })
     };
     db.all(sql, &[], read).await
@@ -365,15 +365,7 @@ impl ListOfListsRow {
             listed: unsigned(row.get(14)?),
             next_update: row.time(15)?,
             added_at: row.time(16)?,
-            fetch: fetch(row, 17)?,
+            fetch: listed_rows::fetch(row, 17)?,
         })
     }
-}
-
-/// Reads the state of fetches from the columns that begin at `at`.
-fn fetch(row: &Row<'_>, at: usize) -> Done<Option<ListFetch>> {
-    let tried_at: Option<i64> = row.get(at)?;
-    let failures = unsigned(row.get(at.saturating_add(1))?);
-    let failure = row.get(at.saturating_add(2))?;
-    Ok(tried_at.map(|tried_at| ListFetch { tried_at: time(tried_at), failures, failure }))
 }

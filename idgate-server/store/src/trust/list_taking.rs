@@ -10,7 +10,7 @@ use idgate_core::shell::{
 use idgate_core::trust::ListType;
 use idgate_xml_list::{import_trusted_list, is_xml};
 
-use super::listed::{ListRow, ListSettings, NewTrustedList, anchors, kept_crls};
+use super::listed::{ListRow, ListSettings, NewTrustedList, SignerTrust, anchors};
 use super::x509::sha256;
 use super::{TrustChange, TrustRecord};
 use crate::audit_chain::{AuditEvent, ListChange};
@@ -209,13 +209,9 @@ impl NewTrustedList {
             former.test_only == test_only && former.named_for.as_deref() == named_for
         };
         let alike = former.filter(is_alike);
-        let anchors = self.anchors.clone().or_else(|| alike.map(|alike| alike.anchors.clone()));
-        let anchors = anchors.unwrap_or_default();
-        let crls = match (&self.crls, alike) {
-            (Some(own), _) => own.clone(),
-            (None, Some(alike)) => kept_crls(&alike.crls, &anchors)?,
-            (None, None) => Vec::new(),
-        };
+        let former_trust = alike.map(ListRow::signer_trust).unwrap_or_default();
+        let SignerTrust { anchors, crls } =
+            former_trust.with(self.anchors.as_ref(), self.crls.as_ref())?;
         // A former list for tests sets no rules for a live one.
         let of_mode = former.filter(|former| former.test_only == test_only);
         let mut row = ListRow {
@@ -400,6 +396,10 @@ impl Refused {
 }
 
 impl ListRow {
+    fn signer_trust(&self) -> SignerTrust {
+        SignerTrust { anchors: self.anchors.clone(), crls: self.crls.clone() }
+    }
+
     /// Checks that a list of lists still names it.
     ///
     /// # Errors

@@ -155,14 +155,9 @@ impl ListRow {
     }
 
     /// Adds the issuers of `list`, the list of this row, to `entry`.
-    pub(super) fn feed(
-        &self,
-        list: &TrustedList,
-        named_until: Option<UnixMillis>,
-        entry: &mut TrustEntry,
-    ) {
+    pub(super) fn feed(&self, list: &TrustedList, entry: &mut TrustEntry) {
         let mut terms = ListTerms::default();
-        terms.named_until = named_until;
+        terms.named_until = self.named_until;
         terms.source.clone_from(&self.url);
         terms.providers = self.provider_ids();
         terms.profile = self.list_profile();
@@ -189,24 +184,47 @@ impl ListRow {
 pub(super) fn verified_crls(crls: &[u8], ders: &[u8]) -> Result<Vec<VerifiedCrl>, StoreError> {
     let anchors = anchors(ders)?.filter(|_| !crls.is_empty());
     let Some(anchors) = anchors else { return Ok(Vec::new()) };
-    let blocks = pem_or_der(crls, "X509 CRL");
-    let blocks = blocks.map_err(|error| StoreError::Failed(error.to_string()))?;
     let read = |der: &Vec<u8>| {
         VerifiedCrl::from_der(&PROVIDER, der, anchors.cas())
             .map_err(|error| StoreError::Failed(error.to_string()))
     };
-    blocks.iter().map(read).collect()
+    blocks(crls)?.iter().map(read).collect()
 }
 
-/// Returns the CRLs that a list keeps which has no new ones: `former`, without those of CAs that are
-/// not among its anchors any more.
-pub(super) fn kept_crls(former: &[u8], ders: &[u8]) -> Result<Vec<u8>, StoreError> {
-    let anchors = anchors(ders)?.filter(|_| !former.is_empty());
+/// The anchors of a list, and the CRLs of the CAs among them, in DER.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SignerTrust {
+    pub(super) anchors: Vec<u8>,
+    pub(super) crls: Vec<u8>,
+}
+
+impl SignerTrust {
+    /// Replaces what is given. New anchors keep only the CRLs of CAs that are still among them.
+    pub(super) fn with(
+        self,
+        anchors: Option<&Vec<u8>>,
+        crls: Option<&Vec<u8>>,
+    ) -> Result<Self, StoreError> {
+        let crls = match (crls, anchors) {
+            (Some(own), _) => own.clone(),
+            (None, Some(anchors)) => crls_of(&self.crls, anchors)?,
+            (None, None) => self.crls,
+        };
+        Ok(Self { anchors: anchors.cloned().unwrap_or(self.anchors), crls })
+    }
+}
+
+/// Returns those of `crls` that a CA in `ders` signed.
+fn crls_of(crls: &[u8], ders: &[u8]) -> Result<Vec<u8>, StoreError> {
+    let anchors = anchors(ders)?.filter(|_| !crls.is_empty());
     let Some(anchors) = anchors else { return Ok(Vec::new()) };
-    let blocks = pem_or_der(former, "X509 CRL");
-    let mut blocks = blocks.map_err(|error| StoreError::Failed(error.to_string()))?;
+    let mut blocks = blocks(crls)?;
     blocks.retain(|der| VerifiedCrl::from_der(&PROVIDER, der, anchors.cas()).is_ok());
     Ok(blocks.concat())
+}
+
+fn blocks(crls: &[u8]) -> Result<Vec<Vec<u8>>, StoreError> {
+    pem_or_der(crls, "X509 CRL").map_err(|error| StoreError::Failed(error.to_string()))
 }
 
 pub(super) fn anchors(ders: &[u8]) -> Result<Option<ListAnchors>, StoreError> {
@@ -215,4 +233,21 @@ pub(super) fn anchors(ders: &[u8]) -> Result<Option<ListAnchors>, StoreError> {
     }
     let anchors = ListAnchors::from_file(&PROVIDER, ders);
     anchors.map(Some).map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use idgate_testkit::trusted_list::list_ca;
+
+    use super::*;
+
+    #[test]
+    fn a_damaged_crl_is_kept_so_that_the_list_is_refused() {
+        let anchors = list_ca(1_800_000_000_000).der;
+        let former = SignerTrust { anchors: anchors.clone(), crls: b"0\x03\x02\x01\x01".to_vec() };
+        let kept = former.clone().with(None, None).unwrap();
+        assert_eq!(kept.crls, former.crls);
+        assert!(verified_crls(&kept.crls, &kept.anchors).is_err());
+    }
 }

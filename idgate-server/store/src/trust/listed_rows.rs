@@ -259,7 +259,7 @@ impl ListRow {
 }
 
 /// Reads the state of fetches from the columns that begin at `at`.
-fn fetch(row: &Row<'_>, at: usize) -> Done<Option<ListFetch>> {
+pub(super) fn fetch(row: &Row<'_>, at: usize) -> Done<Option<ListFetch>> {
     let failures: Option<i64> = row.get(at.saturating_add(1))?;
     let failure = row.get(at.saturating_add(2))?;
     Ok(row.get::<Option<i64>>(at)?.map(|tried_at| ListFetch {

@@ -1,6 +1,7 @@
 //! The list of lists: its pointer to the list of one territory, and the reasons to refuse it.
 
 use idgate_core::shell::{ListMark, ListOfLists};
+use idgate_testkit::trusted_list::other_list_signer;
 use idgate_testkit::xml_list::pointer;
 
 use super::*;
@@ -10,8 +11,7 @@ const PLACE: &str = "https://lists.example/ut.xml";
 
 /// A signer of the territory's list.
 fn national_signer(seed: &str) -> Identity {
-    let key = SigningKey::from_seed(Curve::P256, seed);
-    signer().builder.with(|one| one.spki = key.public_spki()).self_sign(&key)
+    other_list_signer(seed, NOW.0)
 }
 
 fn of(pointers: &[String]) -> XmlList {

@@ -5,8 +5,7 @@ mod changes;
 
 use std::time::Duration;
 
-use idgate_testkit::keys::{Curve, SigningKey};
-use idgate_testkit::trusted_list::list_signer;
+use idgate_testkit::trusted_list::other_list_signer;
 use idgate_testkit::x509::Identity;
 use idgate_testkit::xml_list::{GRANTED, QEAA, XmlKind, XmlList, pointer, provider, service};
 use serde_json::{Value, json};
@@ -19,8 +18,7 @@ use crate::tenant::{Gateway, now_ms};
 
 /// A signer of Utopia's list.
 fn national_signer(seed: &str) -> Identity {
-    let key = SigningKey::from_seed(Curve::P256, seed);
-    list_signer(now_ms()).builder.with(|one| one.spki = key.public_spki()).self_sign(&key)
+    other_list_signer(seed, now_ms())
 }
 
 /// Two servers, one of the list of lists and one of Utopia's list.

@@ -78,8 +78,9 @@ impl Gateway {
             Box::pin(async move { answer.unwrap_or(Err("not expected".into())) })
         };
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
+        let (every_ms, moved_bytes) = (6 * HOUR_MS, MAX_XML_LIST_BYTES);
         let refresh =
-            ListRefresh { store, clock: shared, fetch: Arc::new(fetch), every_ms: 6 * HOUR_MS };
+            ListRefresh { store, clock: shared, fetch: Arc::new(fetch), every_ms, moved_bytes };
         Self { dir, clock, refresh, answers, asked }
     }
 

@@ -113,8 +113,18 @@ fn the_url_in_a_list_of_lists_is_the_source_of_the_list_in_any_spelling() {
     named(&place.utopia.url.replace("https://", "https://user:secret@"));
     let refused = place.add(&installation, &["--country", "UT"]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains("has no host, or a user name"), "{refused:?}");
+    assert!(refused.stderr.contains("of the list of UT that has a user name"), "{refused:?}");
     assert!(!refused.stderr.contains("secret"), "{refused:?}");
+    // So is the URL that an operator gives.
+    let own = place.utopia.url.replace("https://", "https://user:secret@");
+    for option in ["--lotl", "--trusted-list"] {
+        let add = ["trust", "add", "own", option, &own, "--country", "UT", "--test"];
+        let refused = installation.run(&add);
+        assert_eq!(refused.code, 2, "{refused:?}");
+        let why = format!("{option}: the URL has a user name; give it as https://HOST/PATH");
+        assert!(refused.stderr.contains(&why), "{refused:?}");
+        assert!(!refused.stderr.contains("secret"), "{refused:?}");
+    }
 }
 
 #[test]
