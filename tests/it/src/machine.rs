@@ -73,7 +73,15 @@ impl Machine {
 
     /// Stops the clocks: from now on time passes only by jumps.
     pub(crate) fn freeze(&self) {
-        self.write(FROZEN, monotonic_ns());
+        // The servers must not have seen a later time than that at which the clocks stop, or the
+        // next jump would be shorter for them by the difference.
+        loop {
+            let stop = monotonic_ns() + 1_000_000;
+            self.write(FROZEN, stop);
+            if monotonic_ns() <= stop {
+                return;
+            }
+        }
     }
 
     /// Lets the clocks continue from where they were stopped.

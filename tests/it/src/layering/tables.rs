@@ -42,6 +42,7 @@ pub(super) const STORE: Layers = &[
         "key_uses",
         "lanes",
         "limits",
+        "list_url",
         "seal",
         "sketch",
         "sql",
