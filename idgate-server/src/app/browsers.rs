@@ -13,7 +13,7 @@ use idgate_core::{
 use super::{App, AppError, SessionView};
 use idgate_base::clock::Moment;
 use idgate_base::entropy::OsEntropy;
-use idgate_store::Caller;
+use idgate_store::{Basis, Caller};
 
 impl App {
     /// Whether this gateway sends requests through browsers.
@@ -127,6 +127,6 @@ impl App {
         self.drop_removed_origins(&mut session).await?;
         let verifier = self.in_force(since).await?.verifier;
         let begin = || verifier.begin(&session, Answer::dc_api(answer), &mut OsEntropy, self.now());
-        self.evaluate(&session, answer.len(), begin, async { Ok(()) }).await
+        self.evaluate((&session, Basis::default()), answer.len(), begin, async { Ok(()) }).await
     }
 }

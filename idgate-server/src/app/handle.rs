@@ -1,9 +1,13 @@
 //! The id in the paths of wallets: of a session, or of one of its offers.
 
+use std::sync::Arc;
+
 use idgate_core::shell::OfferId;
-use idgate_core::{Session, SessionId};
+use idgate_core::{Session, SessionId, Verifier};
 
 use super::{App, AppError};
+use idgate_base::clock::Moment;
+use idgate_store::{Basis, Recalled};
 
 /// The id that a wallet names.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -32,6 +36,13 @@ impl Handle {
     }
 }
 
+/// A session that a wallet names, with the verifier for it.
+pub(super) struct Found {
+    pub(super) session: Session,
+    pub(super) verifier: Arc<Verifier>,
+    pub(super) basis: Basis,
+}
+
 impl App {
     /// The session of an open offer.
     ///
@@ -40,6 +51,23 @@ impl App {
     pub async fn session_of(&self, offer: &OfferId) -> Result<Option<SessionId>, AppError> {
         let session = self.store.session_of_offer(offer).await?;
         Ok(session.map(|session| session.id().clone()))
+    }
+
+    /// The session that a wallet names and the verifier for it, from memory. If anything has changed
+    /// since, a commit finds out.
+    pub(super) fn recalled(&self, handle: &Handle) -> Result<Option<Found>, AppError> {
+        let Some(recalled) = self.store.recall(handle.as_str()) else { return Ok(None) };
+        let Recalled { session, in_force, basis } = recalled;
+        let verifier = self.held_for(in_force)?.verifier;
+        Ok(Some(Found { session, verifier, basis }))
+    }
+
+    /// Like [`App::recalled`], but read from the store now.
+    pub(super) async fn found(&self, handle: &Handle) -> Result<Option<Found>, AppError> {
+        let since = Moment::now();
+        let Some(session) = self.named(handle).await? else { return Ok(None) };
+        let verifier = self.in_force(since).await?.verifier;
+        Ok(Some(Found { session, verifier, basis: Basis::default() }))
     }
 
     /// The session that a wallet names, without its result.

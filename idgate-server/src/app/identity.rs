@@ -54,7 +54,12 @@ impl App {
 
     /// The verifier and keys that were in force at `since` or later.
     pub(super) async fn in_force(&self, since: Moment) -> Result<Held, AppError> {
-        let InForce { trust, gateway_keys, certificates } = self.store.in_force(since).await?;
+        self.held_for(self.store.in_force(since).await?)
+    }
+
+    /// The verifier for this trust and these keys.
+    pub(super) fn held_for(&self, in_force: InForce) -> Result<Held, AppError> {
+        let InForce { trust, gateway_keys, certificates } = in_force;
         let fits = |held: &Held| {
             Arc::ptr_eq(held.verifier.trust().snapshot(), &trust)
                 && Arc::ptr_eq(&held.keys, &gateway_keys)

@@ -121,6 +121,8 @@ pub enum AppError {
     KeyGone,
     /// The wallet exceeds a rate limit.
     TooMany(Excess),
+    /// Memory was out of date, and nothing changed: the request is decided again by the database.
+    OutOfDate,
     /// Too much load: try again.
     Busy,
     /// Temporarily impossible, not the caller's fault: try again. The text is for the log, never

@@ -1,16 +1,16 @@
 //! The signed request that a wallet fetches (decisions 5 and 8).
 
 use idgate_core::error::NotFetched;
-use idgate_core::shell::RequestObjectJwt;
-use idgate_core::{Asked, RequestObject, Session, SessionId, Status};
+use idgate_core::shell::{Phase, RequestObjectJwt};
+use idgate_core::{Asked, RequestObject, SessionId, Status};
 
+use super::handle::Found;
 use super::{Admission, App, AppError, Handle, Visit};
-use idgate_base::clock::Moment;
 use idgate_base::spans::{Stage, stage};
 use idgate_store::Committed;
 
-/// How often a fetch is retried after another change came first. It can be overtaken once by a
-/// fetch that makes the session PENDING; after that, only a lost lease can leave the session open.
+/// How often a fetch is tried. Memory can be out of date once, and another fetch can make the
+/// session PENDING once; after that, only a lost lease can leave the session open.
 const TRIES: usize = 3;
 
 impl App {
@@ -27,16 +27,36 @@ impl App {
     ) -> Result<RequestObjectJwt, AppError> {
         self.check_clock()?;
         let mut admit = Some(admit);
+        // A fetch of a PENDING session commits nothing, so no commit would confirm the copy.
+        let is_new = |found: &Found| *found.session.phase() == Phase::Created;
+        let mut recalled = self.recalled(handle)?.filter(is_new);
         for _ in 0..TRIES {
-            let signing = self.sign_request(handle, asked, visit, &mut admit);
-            let (session, RequestObject { transition, jwt, .. }) = signing.await?;
+            let found = match recalled.take() {
+                Some(found) => found,
+                None => self.found(handle).await?.ok_or(AppError::NotFound)?,
+            };
+            let signed = self.sign_request(&found, asked, visit, &mut admit).await;
+            let RequestObject { transition, jwt, .. } = match signed {
+                Err(error @ AppError::TooMany(_)) if found.basis.is_recalled() => {
+                    // The copy may be out of date: a session that is gone is reported first.
+                    self.expects_fetch(handle).await?;
+                    return Err(error);
+                }
+                Err(_) if found.basis.is_recalled() => continue,
+                signed => signed?,
+            };
             // Before the commit, because the commit wakes the page.
             if visit.counts {
-                self.note_fetched(&session).await;
+                self.note_fetched(&found.session).await;
             }
-            let Some(transition) = transition else { return Ok(jwt) };
-            if self.store.commit(transition, None).await? == Committed::Yes {
-                return Ok(jwt);
+            match transition {
+                Some(transition) => {
+                    let committed = self.store.commit_by(found.basis, transition, None).await?;
+                    if committed == Committed::Yes {
+                        return Ok(jwt);
+                    }
+                }
+                None => return Ok(jwt),
             }
         }
         Err(AppError::Busy)
@@ -65,26 +85,23 @@ impl App {
         admit: impl FnOnce(SessionId) -> Admission,
     ) -> Result<RequestObjectJwt, AppError> {
         let asked = Asked::get(handle.as_str());
-        Ok(self.sign_request(handle, &asked, visit, &mut Some(admit)).await?.1.jwt)
+        let found = self.found(handle).await?.ok_or(AppError::NotFound)?;
+        Ok(self.sign_request(&found, &asked, visit, &mut Some(admit)).await?.jwt)
     }
 
     async fn sign_request(
         &self,
-        handle: &Handle,
+        Found { session, verifier, .. }: &Found,
         asked: &Asked<'_>,
         visit: &Visit<'_>,
         admit: &mut Option<impl FnOnce(SessionId) -> Admission>,
-    ) -> Result<(Session, RequestObject), AppError> {
-        let since = Moment::now();
-        let session = self.named(handle).await?.ok_or(AppError::NotFound)?;
-        self.check_turn(&session, visit).await?;
+    ) -> Result<RequestObject, AppError> {
+        self.check_turn(session, visit).await?;
         if let Some(admit) = admit.take() {
             admit(session.id().clone()).await?;
         }
-        let verifier = self.in_force(since).await?.verifier;
-        let sign = || verifier.request_object(&session, asked, self.now());
-        let object = stage(Stage::Sign, sign)?;
-        Ok((session, object))
+        let sign = || verifier.request_object(session, asked, self.now());
+        Ok(stage(Stage::Sign, sign)?)
     }
 }
 

@@ -17,6 +17,7 @@ use super::{App, AppError};
 use idgate_base::clock::Stopwatch;
 use idgate_base::spans::{Key, Kind, Span, Value};
 use idgate_base::task::boxed;
+use idgate_store::Basis;
 
 /// Pause between two attempts to release a hold.
 const RELEASE_AGAIN: Duration = Duration::from_millis(250);
@@ -34,7 +35,7 @@ impl App {
         verification: &mut Verification<'_>,
         first: Step,
         scope: &Scope,
-        held: &mut Option<Session>,
+        (basis, held): (Basis, &mut Option<Session>),
     ) -> Result<Decision, AppError> {
         let mut step = first;
         // The signer of a status list is known only once the list is there, so there may be two
@@ -54,7 +55,7 @@ impl App {
             if !self.fetcher.recall(verification, &needs, scope, self.now()) {
                 if held.is_none() {
                     let session = hold.session.clone();
-                    self.advance(*hold).await?;
+                    self.advance(basis, *hold).await?;
                     *held = Some(session);
                 }
                 waited = Some(true);

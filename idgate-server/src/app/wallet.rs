@@ -1,5 +1,9 @@
 //! A wallet's answer: load, verify, commit, and only then reply (decisions 6).
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
+
 use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
@@ -8,17 +12,19 @@ use std::time::Duration;
 use idgate::Scope;
 use idgate_core::error::NotAnAnswer;
 use idgate_core::verify::WalletReply;
-use idgate_core::{Answer, Decision, Session, SessionId, Step, Transition, Verification};
+use idgate_core::{
+    Answer, Decision, Session, SessionId, Step, Transition, UnixMillis, Verification,
+};
 use tokio::runtime::{self, RuntimeFlavor};
 
 use super::explanation::{explain, explain_accepted};
+use super::handle::Found;
 use super::{Admission, App, AppError, Handle};
 use crate::limits::LARGE_ANSWER_BYTES;
 use crate::panics::{Panicked, unpanicked};
-use idgate_base::clock::Moment;
 use idgate_base::entropy::OsEntropy;
 use idgate_base::spans::{Key, Kind, Span, Stage, Value, stage, stage_of_each};
-use idgate_store::{Committed, Write};
+use idgate_store::{Basis, Committed, Write};
 
 impl App {
     /// Checks, before a body is read, that this session expects an answer.
@@ -46,23 +52,52 @@ impl App {
         handle: &Handle,
         content_type: Option<&str>,
         body: &[u8],
-        admit: impl FnOnce(SessionId) -> Admission,
+        admit: impl FnOnce(SessionId) -> Admission + Send,
     ) -> Result<WalletReply, AppError> {
-        let since = Moment::now();
-        let session = self.named(handle).await?.ok_or(NotAnAnswer::SessionClosed)?;
-        self.refuse_closed(&session)?;
-        let verifier = self.in_force(since).await?.verifier;
         let answer = Answer { to: handle.as_str(), content_type, body };
-        let begin = || verifier.begin(&session, answer, &mut OsEntropy, self.now());
-        let admission = admit(session.id().clone());
-        self.evaluate(&session, body.len(), begin, admission).await
+        let (mut admit, now) = (Some(admit), self.now());
+        let mut recalled = self.recalled(handle)?;
+        loop {
+            let found = match recalled.take() {
+                Some(found) => found,
+                None => self.found(handle).await?.ok_or(NotAnAnswer::SessionClosed)?,
+            };
+            let outcome = self.respond_by(&found, answer, (&mut admit, now)).await;
+            if let Err(AppError::OutOfDate) = outcome {
+                continue;
+            }
+            if let Err(AppError::Response(_) | AppError::TooMany(_)) = outcome
+                && found.basis.is_recalled()
+            {
+                // The copy may be out of date: a closed session is reported first.
+                self.expects_answer(handle).await?;
+            }
+            return outcome;
+        }
+    }
+
+    async fn respond_by(
+        self: &Arc<Self>,
+        Found { session, verifier, basis }: &Found,
+        answer: Answer<'_>,
+        (admit, now): (&mut Option<impl FnOnce(SessionId) -> Admission + Send>, UnixMillis),
+    ) -> Result<WalletReply, AppError> {
+        self.refuse_closed_at(session, now)?;
+        let begin = || verifier.begin(session, answer, &mut OsEntropy, now);
+        let admission = async {
+            match admit.take() {
+                Some(admit) => admit(session.id().clone()).await,
+                None => Ok(()),
+            }
+        };
+        self.evaluate((session, *basis), answer.body.len(), begin, admission).await
     }
 
     /// Starts a verification and stores its outcome. A readable answer is evaluated once
     /// `admission` admits it.
     pub(super) async fn evaluate<'v>(
         self: &Arc<Self>,
-        session: &'v Session,
+        (session, basis): (&'v Session, Basis),
         bytes: usize,
         begin: impl FnOnce() -> Result<Verification<'v>, NotAnAnswer>,
         admission: impl Future<Output = Result<(), AppError>> + Send,
@@ -79,8 +114,9 @@ impl App {
         let first = first.inspect_err(|error| note_error(&mut verifying, error))?;
         let mut held = None;
         let concluded = {
+            let by = (basis, &mut held);
             let concluding =
-                pin!(self.conclude(&mut verification, first, &scope, &mut held, began, verifying));
+                pin!(self.conclude(&mut verification, first, &scope, by, began, verifying));
             unpanicked(concluding).await
         };
         let outcome = match concluded {
@@ -102,14 +138,14 @@ impl App {
         verification: &mut Verification<'_>,
         first: Step,
         scope: &Scope,
-        held: &mut Option<Session>,
+        (basis, held): (Basis, &mut Option<Session>),
         began: Duration,
         mut verifying: Span,
     ) -> Result<WalletReply, AppError> {
         let decision = {
             // Pinned, because passing a future by value makes the outer one at least twice as
             // large.
-            let deciding = pin!(self.decide(verification, first, scope, held));
+            let deciding = pin!(self.decide(verification, first, scope, (basis, held)));
             verifying.around(stage_of_each(Stage::Verify, deciding)).await?
         };
         verifying.set(Key::Outcome, || Some(outcome(&decision)));
@@ -123,9 +159,15 @@ impl App {
             let session = &decision.transition.session;
             Some((observer, session.id().clone(), explain_accepted(session, &decision.report)?))
         });
-        let unknown = accepted_unknown(&decision);
-        let (reply, stored) = self.store_decision(decision, processing_us)?;
-        applied(stored.await?)?;
+        let (unknown, refused) = (accepted_unknown(&decision), refused(&decision));
+        // The hold has shown that memory was right.
+        let basis = if held.is_some() { Basis::default() } else { basis };
+        let (reply, stored) = self.store_decision(basis, decision, processing_us)?;
+        applied(basis, stored.await?)?;
+        if let Some((session_id, error)) = refused {
+            // Names the check and its clause, never the presentation.
+            tracing::info!(%session_id, %error, "refused");
+        }
         if let Some(unknown) = unknown {
             self.count_unknown(&unknown);
         }
@@ -151,9 +193,13 @@ impl App {
     }
 
     pub(super) fn refuse_closed(&self, session: &Session) -> Result<(), AppError> {
+        self.refuse_closed_at(session, self.now())
+    }
+
+    fn refuse_closed_at(&self, session: &Session, now: UnixMillis) -> Result<(), AppError> {
         // Expiry depends on the time.
         self.check_clock()?;
-        if session.accepts_response(self.now()) {
+        if session.accepts_response(now) {
             return Ok(());
         }
         Err(NotAnAnswer::SessionClosed.into())
@@ -162,28 +208,28 @@ impl App {
     /// Stores a transition that the reply depends on.
     pub(super) fn advance(
         &self,
+        basis: Basis,
         transition: Transition,
     ) -> impl Future<Output = Result<(), AppError>> {
-        let stored = self.store.commit(transition, None);
-        async { applied(stored.await?) }
+        let stored = self.store.commit_by(basis, transition, None);
+        async move { applied(basis, stored.await?) }
     }
 
     /// Hands the verdict to the store, and returns the wallet's reply once it is stored.
     fn store_decision(
         &self,
+        basis: Basis,
         decision: Decision,
         processing_us: u64,
     ) -> Result<(WalletReply, Write<'_, Committed>), AppError> {
         // A verdict reached while the clock was being set does not count.
         self.check_clock()?;
         let Decision { transition, reply, report, .. } = decision;
-        if let Some(error) = report.error() {
-            // Names the check and its clause, never the presentation.
-            tracing::info!(session_id = %transition.session.id(), %error, "refused");
-        }
         let stored = match explain(&transition.session, &report) {
-            None => self.store.commit(transition, Some(processing_us)),
-            Some(explained) => self.store.commit_refused(transition, processing_us, explained),
+            None => self.store.commit_by(basis, transition, Some(processing_us)),
+            Some(explained) => {
+                self.store.commit_refused(basis, transition, processing_us, explained)
+            }
         };
         Ok((reply, stored))
     }
@@ -213,6 +259,12 @@ fn outcome(decision: &Decision) -> Value {
     })
 }
 
+/// The session and the error of a rejected answer, for the log.
+fn refused(decision: &Decision) -> Option<(SessionId, String)> {
+    let error = decision.report.error()?;
+    Some((decision.transition.session.id().clone(), error.to_string()))
+}
+
 /// Credentials that were accepted although their status is unknown.
 struct AcceptedUnknown {
     session_id: SessionId,
@@ -236,9 +288,10 @@ fn accepted_unknown(decision: &Decision) -> Option<AcceptedUnknown> {
     })
 }
 
-fn applied(committed: Committed) -> Result<(), AppError> {
+fn applied(basis: Basis, committed: Committed) -> Result<(), AppError> {
     match committed {
         Committed::Yes => Ok(()),
+        Committed::LostRace if basis.is_recalled() => Err(AppError::OutOfDate),
         // Another answer came first, the lease was lost, or the session was deleted.
         Committed::LostRace => Err(NotAnAnswer::SessionClosed.into()),
     }

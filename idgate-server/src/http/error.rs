@@ -243,7 +243,7 @@ impl From<AppError> for HttpError {
             AppError::TooManySessions => Self::too_many_sessions(),
             AppError::KeyGone => Self::invalid_api_key(),
             AppError::TooMany(excess) => excess.into(),
-            AppError::Busy => Self::temporarily_unavailable(),
+            AppError::Busy | AppError::OutOfDate => Self::temporarily_unavailable(),
             AppError::Unavailable(cause) => Self::temporarily_unavailable().because(cause),
             AppError::Fault(cause) => Self::internal(cause),
         }

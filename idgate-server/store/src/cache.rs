@@ -75,6 +75,11 @@ impl Noted {
         latest.filter(|(read_at, _)| *read_at >= since).map(|(_, numbers)| numbers)
     }
 
+    /// The latest numbers that are known, however long ago they were read.
+    pub(super) fn last(&self) -> Option<Numbers> {
+        self.latest().map(|(_, numbers)| numbers)
+    }
+
     /// Notes numbers that were read after `before`, and returns the latest known ones. Numbers only
     /// grow, so concurrent reads never undo each other.
     pub(super) fn note(&self, before: Moment, numbers: Numbers) -> Numbers {

@@ -16,6 +16,7 @@ use crate::cache::InForceCache;
 use crate::environment::Environment;
 use crate::key_uses::KeyUses;
 use crate::quotas::Quotas;
+use crate::recent_sessions::RecentSessions;
 use crate::seal::{InstanceKey, Sealer};
 use idgate_base::telemetry::Telemetry;
 
@@ -43,6 +44,7 @@ pub(super) struct Env {
     pub(super) outbox_bell: Arc<Notify>,
     pub(super) uses: KeyUses,
     pub(super) in_force: InForceCache,
+    pub(super) recent: RecentSessions,
     pub(super) fault: Fault,
 }
 
@@ -75,6 +77,7 @@ impl Env {
             outbox_bell: Arc::default(),
             uses: KeyUses::default(),
             in_force: InForceCache::default(),
+            recent: RecentSessions::default(),
             fault: Fault::default(),
         })
     }

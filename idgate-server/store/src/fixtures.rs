@@ -106,6 +106,11 @@ impl TemporaryStore {
         assert!(self.operator().revoke_client(&self.live.client_id, LONG_AGO).unwrap());
     }
 
+    /// Replaces the gateway's signing key in the way of an operator's command.
+    pub fn rotate_gateway_key(&self) {
+        self.operator().rotate_gateway_key(LONG_AGO).unwrap();
+    }
+
     /// Blocks all reads of lists until the returned value is dropped.
     pub fn hold_lists(&self) -> Vec<std::sync::mpsc::Sender<()>> {
         let threads = self.store.sqlite().readers.listers();

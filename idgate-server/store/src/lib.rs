@@ -48,6 +48,8 @@ mod postgres;
 mod postgres_statements;
 mod prepared_session;
 mod quotas;
+mod recall;
+mod recent_sessions;
 mod registered;
 mod registrations;
 mod rekey;
@@ -82,6 +84,7 @@ pub use self::operator::*;
 pub use self::outbox::notification_id;
 pub use self::postgres::{PostgresOptions, migrate};
 pub use self::quotas::{OwnQuotas, Quotas};
+pub use self::recall::{Basis, Recalled};
 pub use self::sqlite::StoreOptions;
 pub use self::trust::{
     ListOfListsRow, ListRow, ListSettings, NewCrl, NewList, NewListOfLists, NewTrustedList,

@@ -8,6 +8,8 @@ use crate::db::Row;
 use crate::failure::Done;
 use crate::outbox::Notice;
 use crate::pages::SealedPage;
+use crate::recall::Basis;
+use crate::recent_sessions::Kept;
 use crate::seal::{Place, Sealer};
 use crate::sql::millis;
 use crate::types::{Beside, StoreError};
@@ -32,6 +34,7 @@ pub(super) struct Prepared {
     pub(super) parent_span: Option<String>,
     /// The sealed report on the answer that this transition rejects.
     pub(super) report: Option<Vec<u8>>,
+    pub(super) basis: Basis,
 }
 
 impl Prepared {
@@ -73,6 +76,7 @@ impl Prepared {
             page: None,
             parent_span: None,
             report: None,
+            basis: Basis::default(),
         })
     }
 
@@ -87,10 +91,29 @@ impl Prepared {
 }
 
 impl Prepared {
-    /// Whether a wallet's answer or a person caused it, including a hold. Neither counts for a
-    /// revoked client.
-    pub(super) fn is_answer(&self) -> bool {
+    /// The session for memory, if wallets can answer it. `former` is the copy before this change:
+    /// only a new session brings its key.
+    pub(super) fn kept(&self, former: Option<&Kept>) -> Option<Kept> {
+        let Self { session, record, .. } = self;
+        let key = self.key.as_ref().or(former.and_then(|former| former.key.as_ref()));
+        let is_open = matches!(session.phase(), Phase::Created | Phase::Pending);
+        let is_whole = key.is_some() || !session_keys::needs_key(session);
+        (is_open && is_whole).then(|| Kept {
+            id: session.id().as_str().to_owned(),
+            client_id: session.tenant().as_str().to_owned(),
+            livemode: session.livemode(),
+            record: record.clone(),
+            key: key.cloned(),
+            names: session.handles().map(str::to_owned).collect(),
+            expires_at: session.expires_at(),
+        })
+    }
+
+    /// Whether it is stored only if its client is not revoked: wallets' answers and holds, what a
+    /// person does, and everything that memory decided.
+    pub(super) fn needs_client(&self) -> bool {
         match self.session.phase() {
+            _ if self.basis.is_recalled() => true,
             Phase::Created | Phase::Pending | Phase::Expired { .. } => false,
             Phase::Failed { reason, .. } => !matches!(reason, Reason::ClientRevoked),
             _ => true,
@@ -139,7 +162,14 @@ impl Stored {
         Self::at(row, 0)
     }
 
-    /// The same for columns that begin at `first`.
+    /// From memory.
+    pub(super) fn of(kept: &Kept) -> Self {
+        let Kept { id, client_id, livemode, record, .. } = kept;
+        let (id, client_id) = (id.clone(), client_id.clone());
+        Self { id, client_id, livemode: *livemode, record: record.clone() }
+    }
+
+    /// The same as [`Stored::read`] for columns that begin at `first`.
     pub(super) fn at(row: &Row<'_>, first: usize) -> Done<Self> {
         let at = |column: usize| first.saturating_add(column);
         let (id, client_id) = (row.get(at(0))?, row.get(at(1))?);

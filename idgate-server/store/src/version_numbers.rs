@@ -16,7 +16,7 @@ macro_rules! numbers {
 pub(super) use numbers;
 
 /// The numbers in one snapshot of the database.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Numbers {
     /// Counts the changes of the trust store.
     pub(super) trust: u64,

@@ -106,13 +106,15 @@ fn a_sessions_spans_form_one_tree_without_personal_data() {
         assert!(cpu.is_some_and(|ns| (1..1_000_000_000).contains(&ns.parse::<u64>().unwrap())));
     }
     for (name, stages) in [
-        ("GET /v1/oid4vp/request/{id}", ["read", "sign", "seal", "write", "trace"]),
-        ("POST /v1/oid4vp/response/{id}", ["read", "verify", "seal", "write", "trace"]),
+        ("GET /v1/oid4vp/request/{id}", ["sign", "seal", "write", "trace"]),
+        ("POST /v1/oid4vp/response/{id}", ["verify", "seal", "write", "trace"]),
     ] {
         let all = attributes(named(&spans, name));
         for stage in stages {
             assert!(all.contains_key(&format!("idgate.cpu.{stage}")), "{name}: {stage}");
         }
+        // The session is in memory.
+        assert!(!all.contains_key("idgate.cpu.read"), "{name}");
     }
     let expected = [
         ("http.request.method", "POST"),

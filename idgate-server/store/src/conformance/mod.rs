@@ -17,6 +17,7 @@ mod operator;
 mod outbox;
 mod pages;
 mod postgres;
+mod recent_sessions;
 mod registrations;
 mod reports;
 pub(super) mod retention;
@@ -175,6 +176,16 @@ macro_rules! conforms {
                 a_page_moves_only_from_a_browser_that_has_it_while_its_session_is_open
                 a_session_under_an_idempotency_key_stores_its_page
                 a_clients_face_has_its_name_and_logo
+            }
+            recent_sessions {
+                a_recalled_session_is_the_one_that_a_read_finds
+                a_transition_by_memory_is_stored_if_nothing_has_changed
+                a_change_of_trust_keys_or_registrations_voids_a_transition_by_memory
+                a_change_of_the_session_voids_a_transition_by_memory
+                the_revocation_of_its_client_voids_a_transition_by_memory
+                a_held_settled_deleted_or_expired_session_is_not_recalled
+                a_write_that_is_not_stored_leaves_no_copy
+                an_encrypted_session_is_recalled_with_its_key_or_not_at_all
             }
             registrations {
                 registrations_have_names_and_one_is_the_default

@@ -17,7 +17,7 @@ fn certificate(party: &str) -> RegistrationCertificate {
 }
 
 /// Stores one. Returns its name and whether it is the default.
-fn keep<B: Backend>(
+pub(super) fn keep<B: Backend>(
     fixture: &Fixture<B>,
     client: &str,
     (name, party): (Option<&str>, &str),

@@ -13,7 +13,8 @@ impl<B: Backend> Fixture<B> {
     async fn refused(&self) -> Session {
         let session = self.session(&self.live).await;
         let ended = session.expired(THEN).unwrap();
-        let committed = self.store().commit_refused(ended, 7, REPORT.to_vec()).await;
+        let committed =
+            self.store().commit_refused(Basis::default(), ended, 7, REPORT.to_vec()).await;
         assert_eq!(committed.unwrap(), Committed::Yes);
         session
     }
@@ -61,7 +62,7 @@ pub(super) async fn a_report_is_stored_with_the_rejection_and_removed_with_the_s
     let settled = fixture.session(&fixture.live).await;
     let ended = || settled.expired(THEN).unwrap();
     assert_eq!(fixture.store().commit(ended(), None).await.unwrap(), Committed::Yes);
-    let late = fixture.store().commit_refused(ended(), 7, REPORT.to_vec()).await;
+    let late = fixture.store().commit_refused(Basis::default(), ended(), 7, REPORT.to_vec()).await;
     assert_eq!(late.unwrap(), Committed::LostRace);
     assert_eq!(fixture.report(&fixture.live, &settled, now), None);
     let events = fixture.events(kept.id()).unwrap();

@@ -66,7 +66,30 @@ impl Store {
     }
 }
 
+impl InForce {
+    /// The numbers under which it was read.
+    pub(crate) fn numbers(&self) -> Numbers {
+        Numbers {
+            trust: self.trust.number(),
+            gateway_keys: self.gateway_keys.number(),
+            certificates: self.certificates.number(),
+        }
+    }
+}
+
 impl Store {
+    /// The latest trust, keys and certificates that this gateway knows. `None`: it knows of a later
+    /// change that it has not loaded.
+    pub(super) fn last_in_force(&self) -> Option<InForce> {
+        let cache = &self.env.in_force;
+        let numbers = cache.noted.last()?;
+        Some(InForce {
+            trust: cache.trust.at_least(numbers.trust)?,
+            gateway_keys: cache.gateway_keys.at_least(numbers.gateway_keys)?,
+            certificates: cache.certificates.at_least(numbers.certificates)?,
+        })
+    }
+
     fn trust_of(&self, numbers: Numbers) -> Read<'_, Arc<TrustSnapshot>> {
         self.current(&self.env.in_force.trust, numbers.trust, |(), db, env| {
             Box::pin(latest(

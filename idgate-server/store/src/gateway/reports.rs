@@ -6,22 +6,25 @@ use idgate_core::{SessionId, Transition, UnixMillis};
 use super::Store;
 use crate::lanes::LaneKey;
 use crate::prepared_session::Prepared;
+use crate::recall::Basis;
 use crate::reports;
 use crate::types::{Caller, Committed, Read, Write};
 
 /// Reports on rejected answers.
 impl Store {
-    /// Stores a rejection as [`Store::commit`] does, and in the same commit `report`, which lists
+    /// Stores a rejection as [`Store::commit_by`] does, and in the same commit `report`, which lists
     /// the checks.
     pub fn commit_refused(
         &self,
+        basis: Basis,
         transition: Transition,
         processing_us: u64,
         report: Vec<u8>,
     ) -> Write<'_, Committed> {
         let (lane, sealer) = (LaneKey::of(transition.session.tenant()), &self.env.sealer);
         let prepared = Prepared::new(sealer, transition, Some(processing_us));
-        self.commit_prepared(lane, prepared.and_then(|it| it.with_report(sealer, &report)))
+        let prepared = prepared.and_then(|it| it.with_report(sealer, &report));
+        self.commit_prepared(lane, prepared.map(|prepared| Prepared { basis, ..prepared }))
     }
 
     /// The report on a session of this caller and mode. `None`: there is none, or it is too old.

@@ -9,10 +9,11 @@ use idgate_core::{Reason, Session, SessionId, Transition, UnixMillis};
 use super::{Engine, Store};
 use crate::idempotency::{Created, SealedOnce};
 use crate::lanes::LaneKey;
-use crate::prepared_session::Prepared;
-use crate::session_upkeep;
+use crate::prepared_session::{Prepared, Stored};
+use crate::recall::{Basis, Recalled};
 use crate::sessions::{self, By};
 use crate::types::{Beside, Caller, Committed, Made, Once, Read, StoreError, Write};
+use crate::{session_keys, session_upkeep};
 use idgate_base::spans::Parent;
 
 /// How long a gateway keeps a duty that only one gateway does at a time. Another one takes over
@@ -59,11 +60,34 @@ impl Store {
             let once = once.map(|once| SealedOnce::new(sealer, &prepared.session, once));
             Ok((prepared.with(sealer, beside)?, once.transpose()?))
         });
-        match (sealed, &self.engine) {
-            (Err(error), _) => Box::pin(async { Err(error) }),
-            (Ok((new, once)), Engine::Sqlite(store)) => store.create_session(caller, new, once),
-            (Ok((new, once)), Engine::Postgres(store)) => store.create_session(caller, new, once),
-        }
+        let (new, once) = match sealed {
+            Ok(sealed) => sealed,
+            Err(error) => return Box::pin(async { Err(error) }),
+        };
+        let id = self.keep(&new);
+        let write = match &self.engine {
+            Engine::Sqlite(store) => store.create_session(caller, new, once),
+            Engine::Postgres(store) => store.create_session(caller, new, once),
+        };
+        Box::pin(async move {
+            let created = write.await;
+            if !matches!(created, Ok(Created::Made)) {
+                self.env.recent.forget(&id);
+            }
+            created
+        })
+    }
+
+    /// Keeps the session of a write in memory, or forgets it if wallets can no longer answer it. If
+    /// the write fails, the caller forgets it as well: until then a transition by this copy is not
+    /// stored either, because its revision is not. Returns the id.
+    fn keep(&self, prepared: &Prepared) -> String {
+        let id = prepared.session.id().as_str();
+        let former = self.env.recent.forget(id);
+        // With several gateways copies would often be out of date.
+        let kept = prepared.kept(former.as_deref()).filter(|_| self.nodes() == 1);
+        kept.into_iter().for_each(|kept| self.env.recent.keep(kept));
+        id.to_owned()
     }
 
     /// Stores a transition if the stored revision is `transition.from`: session, status events and,
@@ -75,9 +99,19 @@ impl Store {
         transition: Transition,
         processing_us: Option<u64>,
     ) -> Write<'_, Committed> {
+        self.commit_by(Basis::default(), transition, processing_us)
+    }
+
+    /// Like [`Store::commit`], unless the source of the decision has changed.
+    pub fn commit_by(
+        &self,
+        basis: Basis,
+        transition: Transition,
+        processing_us: Option<u64>,
+    ) -> Write<'_, Committed> {
         let lane = LaneKey::of(transition.session.tenant());
         let prepared = Prepared::new(&self.env.sealer, transition, processing_us);
-        self.commit_prepared(lane, prepared)
+        self.commit_prepared(lane, prepared.map(|prepared| Prepared { basis, ..prepared }))
     }
 
     /// Like [`Store::commit`], for a session that the gateway settles by itself. It uses no queue
@@ -96,10 +130,33 @@ impl Store {
             Ok(prepared) => prepared,
             Err(error) => return Box::pin(async { Err(error) }),
         };
-        match &self.engine {
+        let id = self.keep(&prepared);
+        let write = match &self.engine {
             Engine::Sqlite(store) => store.commit_prepared(lane, prepared),
             Engine::Postgres(store) => store.commit_prepared(lane, prepared),
+        };
+        Box::pin(async move {
+            let committed = write.await;
+            if !matches!(committed, Ok(Committed::Yes)) {
+                self.env.recent.forget(&id);
+            }
+            committed
+        })
+    }
+
+    /// The open session with this name in its wallets' URIs, from memory. `None`: memory does not
+    /// have it.
+    pub fn recall(&self, name: &str) -> Option<Recalled> {
+        if self.nodes() > 1 {
+            return None;
         }
+        let (kept, in_force) = (self.env.recent.find(name)?, self.last_in_force()?);
+        let (basis, sealer) = (Basis(Some(in_force.numbers())), &self.env.sealer);
+        let mut session = Stored::of(&kept).open(sealer).ok()?;
+        if let Some(sealed) = &kept.key {
+            session_keys::restore(sealer, &mut session, sealed).ok()?;
+        }
+        Some(Recalled { session, in_force, basis })
     }
 
     /// A session for the wallet routes, without its result. Sessions of revoked clients are not
@@ -164,6 +221,7 @@ impl Store {
         id: &SessionId,
         now: UnixMillis,
     ) -> Write<'_, bool> {
+        self.env.recent.forget(id.as_str());
         match &self.engine {
             Engine::Sqlite(store) => store.delete_session(caller, id, now),
             Engine::Postgres(store) => store.delete_session(caller, id, now),
@@ -180,6 +238,7 @@ impl Store {
         now: UnixMillis,
         limit: usize,
     ) -> Read<'_, Vec<Result<Session, StoreError>>> {
+        self.env.recent.forget_expired(now);
         self.where_it_leads("expiry", move || {
             self.read_long(LaneKey::GATEWAY, (now, limit), |(now, limit), db, env| {
                 Box::pin(session_upkeep::due(db, &env.sealer, *now, *limit))

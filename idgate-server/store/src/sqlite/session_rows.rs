@@ -27,6 +27,7 @@ use crate::sqlite::readers::Reader;
 use crate::sqlite::session_keys;
 use crate::sqlite::writer::Batch;
 use crate::types::{Caller, Committed, StoreError};
+use crate::version_numbers::numbers;
 
 impl Prepared {
     /// Stores a new session that the key `key_id` requested, after counting it.
@@ -80,18 +81,21 @@ impl Prepared {
     pub(crate) fn update(&self, batch: &mut Batch<'_>) -> Result<Committed, StoreError> {
         let session = &self.session;
         let ended = session.settlement();
-        let ended = ended.as_ref();
+        let (ended, numbers) = (ended.as_ref(), self.basis.0);
         let changed = batch
             .main
-            .prepare_cached(
+            .prepare_cached(concat!(
                 "UPDATE sessions SET status = :status, revision = :revision, \
                  lease_until = :lease_until, settled_at = :settled_at, reason = :reason, \
                  latency_ms = :latency_ms, \
                  processing_us = coalesce(:processing_us, processing_us), record = :record, \
                  events = events || :events \
-                 WHERE id = :id AND revision = :from AND NOT (:is_answer AND client_id IN \
-                     (SELECT c.id FROM clients AS c WHERE c.revoked_at IS NOT NULL))",
-            )?
+                 WHERE id = :id AND revision = :from AND NOT (:needs_client AND client_id IN \
+                     (SELECT c.id FROM clients AS c WHERE c.revoked_at IS NOT NULL)) \
+                 AND (:trust IS NULL OR (:trust, :gateway_keys, :certificates) = (",
+                numbers!(),
+                "))"
+            ))?
             .execute(named_params! {
                 ":status": session.phase().status().as_str(),
                 ":revision": number(session.revision().0),
@@ -104,7 +108,10 @@ impl Prepared {
                 ":events": self.events,
                 ":id": session.id().as_str(),
                 ":from": number(self.from),
-                ":is_answer": self.is_answer(),
+                ":needs_client": self.needs_client(),
+                ":trust": numbers.map(|numbers| number(numbers.trust)),
+                ":gateway_keys": numbers.map(|numbers| number(numbers.gateway_keys)),
+                ":certificates": numbers.map(|numbers| number(numbers.certificates)),
             })?;
         if changed == 0 {
             return Ok(Committed::LostRace);

@@ -25,18 +25,24 @@ use super::super::{audit, claims, outbox};
 use super::insert;
 use crate::audit_chain::AuditEvent;
 use crate::postgres_statements::{execute, prepare, row};
+use crate::version_numbers::numbers;
 
 /// How long a result may be read after its settlement was written.
 const RESULT_MS: i64 = 30_000;
 
-const STEP: &str = "UPDATE sessions SET status = $3, revision = $4, lease_until = $5, node_id = $6, \
+const STEP: &str = concat!(
+    "UPDATE sessions SET status = $3, revision = $4, lease_until = $5, node_id = $6, \
      settled_at = $7, reason = $8, latency_ms = $9, processing_us = coalesce($10, processing_us), \
      record = $11, events = events || $12, \
      claims_until = clock.until, claims_slot = (clock.until / $15) % $16 \
      FROM (SELECT CASE WHEN $13 THEN coalesce($14::bigint, clock_ms() + $17) END AS until) \
      AS clock WHERE id = $1 AND revision = $2 AND NOT ($18 AND EXISTS ( \
          SELECT FROM clients AS c WHERE c.id = sessions.client_id AND c.revoked_at IS NOT NULL)) \
-     RETURNING claims_slot, claims_until";
+     AND ($19::bigint IS NULL OR ($19, $20::bigint, $21::bigint) = (",
+    numbers!(),
+    ")) RETURNING claims_slot, claims_until"
+);
+
 /// A change that applies.
 struct Step<'c> {
     change: &'c Change,
@@ -95,6 +101,7 @@ async fn move_one<'c>(shared: &Shared, tx: &Tx<'_>, change: &'c Change) -> Done<
     let ended = settlement.as_ref();
     let lease_until = session.phase().lease_until().map(millis);
     let result = prepared.result.as_ref();
+    let numbers = prepared.basis.0;
     let erase_at = result.and_then(|(redact_at, _)| shared.env.lease_clock(*redact_at));
     let moved = row(
         tx,
@@ -117,7 +124,10 @@ async fn move_one<'c>(shared: &Shared, tx: &Tx<'_>, change: &'c Change) -> Done<
             &claims::SLOT_MS,
             &claims::SLOTS,
             &RESULT_MS,
-            &prepared.is_answer(),
+            &prepared.needs_client(),
+            &numbers.map(|numbers| number(numbers.trust)),
+            &numbers.map(|numbers| number(numbers.gateway_keys)),
+            &numbers.map(|numbers| number(numbers.certificates)),
         ],
     )
     .await?;

@@ -1,0 +1,208 @@
+//! The open sessions that this gateway stored last, in memory as they are stored: sealed, each with
+//! its sealed key. Their wallets' requests then need no read of the database.
+//!
+//! A copy may be out of date: an operator's command or another gateway may have changed the row. So
+//! a transition that is decided by a copy is stored only if everything that it was decided by is
+//! still the same ([`crate::recall::Basis`]). A copy leaves when a change of its session is stored,
+//! and at the latest when its session expires.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use idgate_core::UnixMillis;
+
+use crate::limits::RECENT_SESSION_BYTES;
+
+/// Open sessions in memory.
+pub(super) struct RecentSessions {
+    generations: Mutex<Generations>,
+    room: usize,
+}
+
+/// A session as it is stored.
+pub(super) struct Kept {
+    pub(super) id: String,
+    pub(super) client_id: String,
+    pub(super) livemode: bool,
+    pub(super) record: Vec<u8>,
+    /// The sealed key, if the session's answers are encrypted.
+    pub(super) key: Option<Vec<u8>>,
+    /// The names that wallets use.
+    pub(super) names: Vec<String>,
+    pub(super) expires_at: UnixMillis,
+}
+
+/// When the younger generation is full, it replaces the older one. So the copies made last remain,
+/// and there is never more than twice the room.
+#[derive(Default)]
+struct Generations {
+    young: Generation,
+    old: Generation,
+}
+
+#[derive(Default)]
+struct Generation {
+    /// By each name that wallets use.
+    kept: HashMap<String, Arc<Kept>>,
+    bytes: usize,
+}
+
+impl Default for RecentSessions {
+    fn default() -> Self {
+        Self::with_room(RECENT_SESSION_BYTES)
+    }
+}
+
+impl RecentSessions {
+    fn with_room(room: usize) -> Self {
+        Self { generations: Mutex::default(), room }
+    }
+
+    /// Keeps a session that is being stored.
+    pub(super) fn keep(&self, kept: Kept) {
+        let bytes = kept.bytes();
+        if bytes > self.room {
+            return;
+        }
+        let mut generations = self.generations();
+        let Generations { young, old } = &mut *generations;
+        young.remove(&kept.id);
+        old.remove(&kept.id);
+        let full = young.bytes.saturating_add(bytes) > self.room;
+        let outdated = full.then(|| std::mem::replace(old, std::mem::take(young)));
+        young.insert(Arc::new(kept));
+        drop(generations);
+        // Others need not wait until all of it is freed.
+        drop(outdated);
+    }
+
+    /// The open session that wallets know by this name.
+    pub(super) fn find(&self, name: &str) -> Option<Arc<Kept>> {
+        let generations = self.generations();
+        let Generations { young, old } = &*generations;
+        young.kept.get(name).or_else(|| old.kept.get(name)).cloned()
+    }
+
+    /// Forgets a session. Returns the copy that was kept.
+    pub(super) fn forget(&self, id: &str) -> Option<Arc<Kept>> {
+        let mut generations = self.generations();
+        let old = generations.old.remove(id);
+        generations.young.remove(id).or(old)
+    }
+
+    /// Forgets the sessions that have expired at `now`.
+    pub(super) fn forget_expired(&self, now: UnixMillis) {
+        let mut generations = self.generations();
+        generations.young.remove_expired(now);
+        generations.old.remove_expired(now);
+    }
+
+    fn generations(&self) -> MutexGuard<'_, Generations> {
+        self.generations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn bytes(&self) -> usize {
+        let names = self.names.iter().map(String::len);
+        let parts = [
+            self.id.len(),
+            self.client_id.len(),
+            self.record.len(),
+            self.key.as_ref().map_or(0, Vec::len),
+        ];
+        parts.into_iter().chain(names).fold(0, usize::saturating_add)
+    }
+}
+
+impl Generation {
+    fn insert(&mut self, kept: Arc<Kept>) {
+        self.bytes = self.bytes.saturating_add(kept.bytes());
+        for name in &kept.names {
+            self.kept.insert(name.clone(), kept.clone());
+        }
+    }
+
+    fn remove(&mut self, id: &str) -> Option<Arc<Kept>> {
+        let kept = self.kept.remove(id)?;
+        self.bytes = self.bytes.saturating_sub(kept.bytes());
+        for name in &kept.names {
+            self.kept.remove(name);
+        }
+        Some(kept)
+    }
+
+    fn remove_expired(&mut self, now: UnixMillis) {
+        let expired = self.kept.values().filter(|kept| kept.expires_at <= now);
+        let expired: Vec<String> = expired.map(|kept| kept.id.clone()).collect();
+        for id in expired {
+            self.remove(&id);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const ENDS: UnixMillis = UnixMillis(1_000);
+
+    /// A session of 30 bytes with two names.
+    fn kept(number: u8) -> Kept {
+        let id = format!("ses_{number:02}");
+        let names = vec![id.clone(), format!("off_{number:02}")];
+        Kept {
+            id,
+            client_id: "cli".into(),
+            livemode: true,
+            record: vec![number; 5],
+            key: Some(vec![number; 4]),
+            names,
+            expires_at: ENDS,
+        }
+    }
+
+    fn has(recent: &RecentSessions, number: u8) -> bool {
+        let Kept { names, .. } = kept(number);
+        let found = names.iter().filter(|name| recent.find(name).is_some()).count();
+        assert!(found == 0 || found == names.len(), "under all its names or none");
+        found > 0
+    }
+
+    #[test]
+    fn the_latest_sessions_remain_and_memory_is_bounded() {
+        assert_eq!(kept(1).bytes(), 30);
+        let recent = RecentSessions::with_room(100);
+        (0..9).for_each(|number| recent.keep(kept(number)));
+        let found: Vec<u8> = (0..9).filter(|number| has(&recent, *number)).collect();
+        assert_eq!(found, [3, 4, 5, 6, 7, 8]);
+        // Those that left make room.
+        for number in 6..9 {
+            assert!(recent.forget(&kept(number).id).is_some());
+        }
+        (20..23).for_each(|number| recent.keep(kept(number)));
+        assert!((3..6).chain(20..23).all(|number| has(&recent, number)));
+        assert_eq!(recent.generations().young.bytes, 90);
+    }
+
+    #[test]
+    fn a_session_is_counted_once_and_a_larger_one_than_the_room_is_not_kept() {
+        let recent = RecentSessions::with_room(100);
+        (0..9).for_each(|_| recent.keep(kept(1)));
+        assert_eq!(recent.generations().young.bytes, 30);
+        recent.keep(Kept { record: vec![0; 101], ..kept(2) });
+        assert!(has(&recent, 1) && !has(&recent, 2));
+    }
+
+    #[test]
+    fn a_session_leaves_when_it_expires() {
+        let recent = RecentSessions::with_room(50);
+        (1..3).for_each(|number| recent.keep(kept(number)));
+        recent.forget_expired(ENDS.minus(1));
+        assert!(has(&recent, 1) && has(&recent, 2));
+        recent.forget_expired(ENDS);
+        assert!(!has(&recent, 1) && !has(&recent, 2));
+        assert_eq!(recent.generations().young.bytes, 0);
+    }
+}
