@@ -55,11 +55,10 @@ impl App {
 
     /// The session that a wallet names and the verifier for it, from memory. If anything has changed
     /// since, a commit finds out.
-    pub(super) fn recalled(&self, handle: &Handle) -> Result<Option<Found>, AppError> {
-        let Some(recalled) = self.store.recall(handle.as_str()) else { return Ok(None) };
-        let Recalled { session, in_force, basis } = recalled;
-        let verifier = self.held_for(in_force)?.verifier;
-        Ok(Some(Found { session, verifier, basis }))
+    pub(super) fn recalled(&self, handle: &Handle) -> Option<Found> {
+        let Recalled { session, in_force, basis } = self.store.recall(handle.as_str())?;
+        let verifier = self.held_for(in_force).ok()?.verifier;
+        Some(Found { session, verifier, basis })
     }
 
     /// Like [`App::recalled`], but read from the store now.

@@ -27,22 +27,25 @@ impl App {
     ) -> Result<RequestObjectJwt, AppError> {
         self.check_clock()?;
         let mut admit = Some(admit);
-        // A fetch of a PENDING session commits nothing, so no commit would confirm the copy.
+        // A fetch of a PENDING session commits nothing that would confirm the copy, and a page notes
+        // a fetch before the commit.
         let is_new = |found: &Found| *found.session.phase() == Phase::Created;
-        let mut recalled = self.recalled(handle)?.filter(is_new);
+        let mut recalled = self.recalled(handle).filter(|it| is_new(it) && !self.shows_pages());
         for _ in 0..TRIES {
             let found = match recalled.take() {
                 Some(found) => found,
                 None => self.found(handle).await?.ok_or(AppError::NotFound)?,
             };
-            let signed = self.sign_request(&found, asked, visit, &mut admit).await;
-            let RequestObject { transition, jwt, .. } = match signed {
-                Err(error @ AppError::TooMany(_)) if found.basis.is_recalled() => {
+            let is_recalled = found.basis.is_recalled();
+            if let Err(error) = self.admit_fetch(&found, visit, &mut admit).await {
+                if is_recalled {
                     // The copy may be out of date: a session that is gone is reported first.
                     self.expects_fetch(handle).await?;
-                    return Err(error);
                 }
-                Err(_) if found.basis.is_recalled() => continue,
+                return Err(error);
+            }
+            let RequestObject { transition, jwt, .. } = match self.sign_request(&found, asked) {
+                Err(_) if is_recalled => continue,
                 signed => signed?,
             };
             // Before the commit, because the commit wakes the page.
@@ -86,20 +89,29 @@ impl App {
     ) -> Result<RequestObjectJwt, AppError> {
         let asked = Asked::get(handle.as_str());
         let found = self.found(handle).await?.ok_or(AppError::NotFound)?;
-        Ok(self.sign_request(&found, &asked, visit, &mut Some(admit)).await?.jwt)
+        self.admit_fetch(&found, visit, &mut Some(admit)).await?;
+        Ok(self.sign_request(&found, &asked)?.jwt)
     }
 
-    async fn sign_request(
+    /// Admits a fetch by the address on the page and by the rate limits, the latter only once.
+    async fn admit_fetch(
+        &self,
+        Found { session, .. }: &Found,
+        visit: &Visit<'_>,
+        admit: &mut Option<impl FnOnce(SessionId) -> Admission>,
+    ) -> Result<(), AppError> {
+        self.check_turn(session, visit).await?;
+        match admit.take() {
+            Some(admit) => admit(session.id().clone()).await,
+            None => Ok(()),
+        }
+    }
+
+    fn sign_request(
         &self,
         Found { session, verifier, .. }: &Found,
         asked: &Asked<'_>,
-        visit: &Visit<'_>,
-        admit: &mut Option<impl FnOnce(SessionId) -> Admission>,
     ) -> Result<RequestObject, AppError> {
-        self.check_turn(session, visit).await?;
-        if let Some(admit) = admit.take() {
-            admit(session.id().clone()).await?;
-        }
         let sign = || verifier.request_object(session, asked, self.now());
         Ok(stage(Stage::Sign, sign)?)
     }

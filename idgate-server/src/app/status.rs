@@ -26,7 +26,8 @@ const RELEASE_WAIT: Duration = Duration::from_secs(1);
 
 impl App {
     /// Steps from `first` to the verdict. Each turn answers at least one need, so the loop ends.
-    /// `held` is set to the held session once the hold is committed.
+    /// `held` is set to the held session once the hold is committed. Also returns whether a status
+    /// was fetched; `None` if the decision needed none.
     ///
     /// # Errors
     /// There is no verdict: the session was settled in the meantime, or the gateway could not ask.
@@ -36,19 +37,15 @@ impl App {
         first: Step,
         scope: &Scope,
         (basis, held): (Basis, &mut Option<Session>),
-    ) -> Result<Decision, AppError> {
+    ) -> Result<(Decision, Option<bool>), AppError> {
         let mut step = first;
         // The signer of a status list is known only once the list is there, so there may be two
         // rounds of fetches.
         let mut allowance = self.allowance;
-        // `None`: nothing was asked for; otherwise whether anything was fetched.
         let mut waited = None;
         loop {
             let (hold, needs) = match step {
-                Step::Done(decision) => {
-                    waited.into_iter().for_each(|it| self.store.telemetry().status_asked(it));
-                    return Ok(*decision);
-                }
+                Step::Done(decision) => return Ok((*decision, waited)),
                 Step::Need { hold, needs } => (hold, needs),
             };
             waited.get_or_insert(false);

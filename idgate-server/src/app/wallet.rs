@@ -55,14 +55,14 @@ impl App {
         admit: impl FnOnce(SessionId) -> Admission + Send,
     ) -> Result<WalletReply, AppError> {
         let answer = Answer { to: handle.as_str(), content_type, body };
-        let (mut admit, now) = (Some(admit), self.now());
-        let mut recalled = self.recalled(handle)?;
+        let (mut admit, arrived) = (Some(admit), self.now());
+        let mut recalled = self.recalled(handle);
         loop {
             let found = match recalled.take() {
                 Some(found) => found,
                 None => self.found(handle).await?.ok_or(NotAnAnswer::SessionClosed)?,
             };
-            let outcome = self.respond_by(&found, answer, (&mut admit, now)).await;
+            let outcome = self.respond_by(&found, answer, (&mut admit, arrived)).await;
             if let Err(AppError::OutOfDate) = outcome {
                 continue;
             }
@@ -80,8 +80,10 @@ impl App {
         self: &Arc<Self>,
         Found { session, verifier, basis }: &Found,
         answer: Answer<'_>,
-        (admit, now): (&mut Option<impl FnOnce(SessionId) -> Admission + Send>, UnixMillis),
+        (admit, arrived): (&mut Option<impl FnOnce(SessionId) -> Admission + Send>, UnixMillis),
     ) -> Result<WalletReply, AppError> {
+        // An answer that arrived in time may be decided twice, the second time after the expiry.
+        let now = Some(self.now()).filter(|now| session.accepts_response(*now)).unwrap_or(arrived);
         self.refuse_closed_at(session, now)?;
         let begin = || verifier.begin(session, answer, &mut OsEntropy, now);
         let admission = async {
@@ -142,7 +144,7 @@ impl App {
         began: Duration,
         mut verifying: Span,
     ) -> Result<WalletReply, AppError> {
-        let decision = {
+        let (decision, asked) = {
             // Pinned, because passing a future by value makes the outer one at least twice as
             // large.
             let deciding = pin!(self.decide(verification, first, scope, (basis, held)));
@@ -164,6 +166,7 @@ impl App {
         let basis = if held.is_some() { Basis::default() } else { basis };
         let (reply, stored) = self.store_decision(basis, decision, processing_us)?;
         applied(basis, stored.await?)?;
+        asked.into_iter().for_each(|asked| self.store.telemetry().status_asked(asked));
         if let Some((session_id, error)) = refused {
             // Names the check and its clause, never the presentation.
             tracing::info!(%session_id, %error, "refused");

@@ -1,5 +1,7 @@
 //! Sessions in the form in which either database stores them.
 
+use std::sync::atomic::AtomicBool;
+
 use idgate_core::shell::Phase;
 use idgate_core::{Effect, Reason, Session, Transition, UnixMillis};
 use serde_json::json;
@@ -106,6 +108,7 @@ impl Prepared {
             key: key.cloned(),
             names: session.handles().map(str::to_owned).collect(),
             expires_at: session.expires_at(),
+            is_committed: AtomicBool::new(false),
         })
     }
 

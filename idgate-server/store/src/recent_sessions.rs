@@ -3,10 +3,12 @@
 //!
 //! A copy may be out of date: an operator's command or another gateway may have changed the row. So
 //! a transition that is decided by a copy is stored only if everything that it was decided by is
-//! still the same ([`crate::recall::Basis`]). A copy leaves when a change of its session is stored,
-//! and at the latest when its session expires.
+//! still the same ([`crate::recall::Basis`]). A copy leaves when a change of its session is handed
+//! to the store, and at the latest when its session expires. The copy of the new state counts once
+//! it is committed: until then another change may become the next revision.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use idgate_core::UnixMillis;
@@ -30,7 +32,18 @@ pub(super) struct Kept {
     /// The names that wallets use.
     pub(super) names: Vec<String>,
     pub(super) expires_at: UnixMillis,
+    pub(super) is_committed: AtomicBool,
 }
+
+/// The copy of a state that is being stored. Unless it is committed, it leaves with this.
+pub(super) struct Keeping<'r> {
+    recent: &'r RecentSessions,
+    kept: Arc<Kept>,
+}
+
+/// What a copy takes in memory beyond its bytes, and each of its names.
+const COPY_BYTES: usize = 256;
+const NAME_BYTES: usize = 96;
 
 /// When the younger generation is full, it replaces the older one. So the copies made last remain,
 /// and there is never more than twice the room.
@@ -58,11 +71,11 @@ impl RecentSessions {
         Self { generations: Mutex::default(), room }
     }
 
-    /// Keeps a session that is being stored.
-    pub(super) fn keep(&self, kept: Kept) {
-        let bytes = kept.bytes();
+    /// Keeps a session that is being stored. `None`: it is too large.
+    pub(super) fn keep(&self, kept: Kept) -> Option<Keeping<'_>> {
+        let (bytes, kept) = (kept.bytes(), Arc::new(kept));
         if bytes > self.room {
-            return;
+            return None;
         }
         let mut generations = self.generations();
         let Generations { young, old } = &mut *generations;
@@ -70,17 +83,19 @@ impl RecentSessions {
         old.remove(&kept.id);
         let full = young.bytes.saturating_add(bytes) > self.room;
         let outdated = full.then(|| std::mem::replace(old, std::mem::take(young)));
-        young.insert(Arc::new(kept));
+        young.insert(kept.clone());
         drop(generations);
         // Others need not wait until all of it is freed.
         drop(outdated);
+        Some(Keeping { recent: self, kept })
     }
 
     /// The open session that wallets know by this name.
     pub(super) fn find(&self, name: &str) -> Option<Arc<Kept>> {
         let generations = self.generations();
         let Generations { young, old } = &*generations;
-        young.kept.get(name).or_else(|| old.kept.get(name)).cloned()
+        let kept = young.kept.get(name).or_else(|| old.kept.get(name))?;
+        kept.is_committed.load(Ordering::Acquire).then(|| kept.clone())
     }
 
     /// Forgets a session. Returns the copy that was kept.
@@ -97,15 +112,44 @@ impl RecentSessions {
         generations.old.remove_expired(now);
     }
 
+    /// Forgets this copy, and not one that has replaced it.
+    fn forget_copy(&self, copy: &Arc<Kept>) {
+        let mut generations = self.generations();
+        let Generations { young, old } = &mut *generations;
+        for generation in [young, old] {
+            if generation.kept.get(&copy.id).is_some_and(|kept| Arc::ptr_eq(kept, copy)) {
+                generation.remove(&copy.id);
+            }
+        }
+    }
+
     fn generations(&self) -> MutexGuard<'_, Generations> {
         self.generations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+impl Keeping<'_> {
+    /// The state is committed.
+    pub(super) fn committed(self) {
+        self.kept.is_committed.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for Keeping<'_> {
+    fn drop(&mut self) {
+        if !self.kept.is_committed.load(Ordering::Acquire) {
+            self.recent.forget_copy(&self.kept);
+        }
+    }
+}
+
 impl Kept {
     fn bytes(&self) -> usize {
-        let names = self.names.iter().map(String::len);
+        // Each name is in the copy and in the map.
+        let names =
+            self.names.iter().map(|name| name.len().saturating_mul(2).saturating_add(NAME_BYTES));
         let parts = [
+            COPY_BYTES,
             self.id.len(),
             self.client_id.len(),
             self.record.len(),
@@ -148,7 +192,7 @@ mod tests {
 
     const ENDS: UnixMillis = UnixMillis(1_000);
 
-    /// A session of 30 bytes with two names.
+    /// A session of 1000 bytes with two names.
     fn kept(number: u8) -> Kept {
         let id = format!("ses_{number:02}");
         let names = vec![id.clone(), format!("off_{number:02}")];
@@ -156,11 +200,16 @@ mod tests {
             id,
             client_id: "cli".into(),
             livemode: true,
-            record: vec![number; 5],
-            key: Some(vec![number; 4]),
+            record: vec![number; 500],
+            key: Some(vec![number; 19]),
             names,
             expires_at: ENDS,
+            is_committed: AtomicBool::new(false),
         }
+    }
+
+    fn commit(recent: &RecentSessions, number: u8) {
+        recent.keep(kept(number)).unwrap().committed();
     }
 
     fn has(recent: &RecentSessions, number: u8) -> bool {
@@ -172,37 +221,57 @@ mod tests {
 
     #[test]
     fn the_latest_sessions_remain_and_memory_is_bounded() {
-        assert_eq!(kept(1).bytes(), 30);
-        let recent = RecentSessions::with_room(100);
-        (0..9).for_each(|number| recent.keep(kept(number)));
+        assert_eq!(kept(1).bytes(), 1_000);
+        let recent = RecentSessions::with_room(3_000);
+        (0..9).for_each(|number| commit(&recent, number));
         let found: Vec<u8> = (0..9).filter(|number| has(&recent, *number)).collect();
         assert_eq!(found, [3, 4, 5, 6, 7, 8]);
         // Those that left make room.
         for number in 6..9 {
             assert!(recent.forget(&kept(number).id).is_some());
         }
-        (20..23).for_each(|number| recent.keep(kept(number)));
+        (20..23).for_each(|number| commit(&recent, number));
         assert!((3..6).chain(20..23).all(|number| has(&recent, number)));
-        assert_eq!(recent.generations().young.bytes, 90);
+        assert_eq!(recent.generations().young.bytes, 3_000);
     }
 
     #[test]
     fn a_session_is_counted_once_and_a_larger_one_than_the_room_is_not_kept() {
-        let recent = RecentSessions::with_room(100);
-        (0..9).for_each(|_| recent.keep(kept(1)));
-        assert_eq!(recent.generations().young.bytes, 30);
-        recent.keep(Kept { record: vec![0; 101], ..kept(2) });
+        let recent = RecentSessions::with_room(3_000);
+        (0..9).for_each(|_| commit(&recent, 1));
+        assert_eq!(recent.generations().young.bytes, 1_000);
+        assert!(recent.keep(Kept { record: vec![0; 3_001], ..kept(2) }).is_none());
         assert!(has(&recent, 1) && !has(&recent, 2));
     }
 
     #[test]
     fn a_session_leaves_when_it_expires() {
-        let recent = RecentSessions::with_room(50);
-        (1..3).for_each(|number| recent.keep(kept(number)));
+        let recent = RecentSessions::with_room(1_500);
+        (1..3).for_each(|number| commit(&recent, number));
         recent.forget_expired(ENDS.minus(1));
         assert!(has(&recent, 1) && has(&recent, 2));
         recent.forget_expired(ENDS);
         assert!(!has(&recent, 1) && !has(&recent, 2));
         assert_eq!(recent.generations().young.bytes, 0);
+    }
+
+    #[test]
+    fn a_copy_counts_once_it_is_committed_and_leaves_if_it_is_not() {
+        let recent = RecentSessions::default();
+        let keeping = recent.keep(kept(1)).unwrap();
+        assert!(!has(&recent, 1));
+        drop(keeping);
+        assert!(recent.forget(&kept(1).id).is_none());
+        // A later copy is not affected by the end of an earlier one.
+        let earlier = recent.keep(kept(1)).unwrap();
+        commit(&recent, 1);
+        drop(earlier);
+        assert!(has(&recent, 1));
+        let earlier = recent.keep(kept(2)).unwrap();
+        let later = recent.keep(kept(2)).unwrap();
+        earlier.committed();
+        assert!(!has(&recent, 2), "the later copy has taken its place");
+        later.committed();
+        assert!(has(&recent, 2));
     }
 }

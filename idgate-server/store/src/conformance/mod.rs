@@ -184,6 +184,7 @@ macro_rules! conforms {
                 a_change_of_the_session_voids_a_transition_by_memory
                 the_revocation_of_its_client_voids_a_transition_by_memory
                 a_held_settled_deleted_or_expired_session_is_not_recalled
+                a_change_that_is_not_committed_yet_is_not_recalled
                 a_write_that_is_not_stored_leaves_no_copy
                 an_encrypted_session_is_recalled_with_its_key_or_not_at_all
             }

@@ -116,6 +116,20 @@ pub(super) async fn a_held_settled_deleted_or_expired_session_is_not_recalled<B:
     assert!(!fixture.remembers(&expired).await);
 }
 
+/// Both changes make the same revision of the session.
+pub(super) async fn a_change_that_is_not_committed_yet_is_not_recalled<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let session = fixture.session(&fixture.live).await;
+    let held = hold(&session, NOW.plus(1));
+    assert!(fixture.is_stored(Basis::default(), held.clone()).await);
+    let cancelled = verify(&held.session, NOW, "{}");
+    assert!(fixture.is_stored(Basis::default(), cancelled).await);
+    let late = fixture.store().commit_own(held.session.lease_lost(NOW.plus(1)).unwrap());
+    assert!(!fixture.remembers(&session).await);
+    assert_eq!(late.await.unwrap(), Committed::LostRace);
+    assert!(!fixture.remembers(&session).await);
+}
+
 pub(super) async fn a_write_that_is_not_stored_leaves_no_copy<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let Recalled { session, .. } = fixture.recalled().await;

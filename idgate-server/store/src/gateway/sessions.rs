@@ -11,6 +11,7 @@ use crate::idempotency::{Created, SealedOnce};
 use crate::lanes::LaneKey;
 use crate::prepared_session::{Prepared, Stored};
 use crate::recall::{Basis, Recalled};
+use crate::recent_sessions::Keeping;
 use crate::sessions::{self, By};
 use crate::types::{Beside, Caller, Committed, Made, Once, Read, StoreError, Write};
 use crate::{session_keys, session_upkeep};
@@ -64,30 +65,27 @@ impl Store {
             Ok(sealed) => sealed,
             Err(error) => return Box::pin(async { Err(error) }),
         };
-        let id = self.keep(&new);
+        let keeping = self.keep(&new);
         let write = match &self.engine {
             Engine::Sqlite(store) => store.create_session(caller, new, once),
             Engine::Postgres(store) => store.create_session(caller, new, once),
         };
         Box::pin(async move {
-            let created = write.await;
-            if !matches!(created, Ok(Created::Made)) {
-                self.env.recent.forget(&id);
+            let created = write.await?;
+            if let (Created::Made, Some(keeping)) = (&created, keeping) {
+                keeping.committed();
             }
-            created
+            Ok(created)
         })
     }
 
-    /// Keeps the session of a write in memory, or forgets it if wallets can no longer answer it. If
-    /// the write fails, the caller forgets it as well: until then a transition by this copy is not
-    /// stored either, because its revision is not. Returns the id.
-    fn keep(&self, prepared: &Prepared) -> String {
-        let id = prepared.session.id().as_str();
-        let former = self.env.recent.forget(id);
+    /// Replaces the copy in memory by the state that a write stores. `None`: wallets cannot answer
+    /// the session in that state.
+    fn keep(&self, prepared: &Prepared) -> Option<Keeping<'_>> {
+        let former = self.env.recent.forget(prepared.session.id().as_str());
         // With several gateways copies would often be out of date.
-        let kept = prepared.kept(former.as_deref()).filter(|_| self.nodes() == 1);
-        kept.into_iter().for_each(|kept| self.env.recent.keep(kept));
-        id.to_owned()
+        let kept = prepared.kept(former.as_deref()).filter(|_| self.nodes() == 1)?;
+        self.env.recent.keep(kept)
     }
 
     /// Stores a transition if the stored revision is `transition.from`: session, status events and,
@@ -130,17 +128,18 @@ impl Store {
             Ok(prepared) => prepared,
             Err(error) => return Box::pin(async { Err(error) }),
         };
-        let id = self.keep(&prepared);
+        let keeping = self.keep(&prepared);
         let write = match &self.engine {
             Engine::Sqlite(store) => store.commit_prepared(lane, prepared),
             Engine::Postgres(store) => store.commit_prepared(lane, prepared),
         };
+        let Some(keeping) = keeping else { return write };
         Box::pin(async move {
-            let committed = write.await;
-            if !matches!(committed, Ok(Committed::Yes)) {
-                self.env.recent.forget(&id);
+            let committed = write.await?;
+            if committed == Committed::Yes {
+                keeping.committed();
             }
-            committed
+            Ok(committed)
         })
     }
 
@@ -222,10 +221,17 @@ impl Store {
         now: UnixMillis,
     ) -> Write<'_, bool> {
         self.env.recent.forget(id.as_str());
-        match &self.engine {
+        let write = match &self.engine {
             Engine::Sqlite(store) => store.delete_session(caller, id, now),
             Engine::Postgres(store) => store.delete_session(caller, id, now),
-        }
+        };
+        let id = id.clone();
+        Box::pin(async move {
+            let deleted = write.await?;
+            // A change that came before the deletion may have brought a copy in the meantime.
+            self.env.recent.forget(id.as_str());
+            Ok(deleted)
+        })
     }
 }
 
