@@ -11,7 +11,7 @@ use super::failure::Done;
 use super::sessions::CallersSession;
 use super::sql::millis;
 use super::types::Caller;
-use crate::prepared_session::Stored;
+use crate::stored_session::Stored;
 use crate::version_numbers::{Numbers, numbers};
 use idgate_base::clock::Moment;
 

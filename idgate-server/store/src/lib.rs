@@ -63,6 +63,7 @@ mod shared_reads;
 mod sketch;
 mod sql;
 mod sqlite;
+mod stored_session;
 mod trust;
 mod types;
 pub mod upkeep;

@@ -6,8 +6,8 @@ use crate::db::{Db, sql};
 use crate::failure::Done;
 use crate::finding::Finding;
 use crate::gateway_key::Registration;
-use crate::prepared_session::Stored;
 use crate::seal::Sealer;
+use crate::stored_session::Stored;
 
 const CHECK: &str = "registrations";
 /// How many of a client's newest sessions are checked.

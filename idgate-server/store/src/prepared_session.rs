@@ -6,14 +6,13 @@ use idgate_core::shell::Phase;
 use idgate_core::{Effect, Reason, Session, Transition, UnixMillis};
 use serde_json::json;
 
-use crate::db::Row;
-use crate::failure::Done;
 use crate::outbox::Notice;
 use crate::pages::SealedPage;
 use crate::recall::Basis;
 use crate::recent_sessions::Kept;
 use crate::seal::{Place, Sealer};
 use crate::sql::millis;
+use crate::stored_session::{Stored, place_of};
 use crate::types::{Beside, StoreError};
 use crate::{claims, session_keys};
 use idgate_base::spans::{Stage, stage};
@@ -101,10 +100,12 @@ impl Prepared {
         let is_open = matches!(session.phase(), Phase::Created | Phase::Pending);
         let is_whole = key.is_some() || !session_keys::needs_key(session);
         (is_open && is_whole).then(|| Kept {
-            id: session.id().as_str().to_owned(),
-            client_id: session.tenant().as_str().to_owned(),
-            livemode: session.livemode(),
-            record: record.clone(),
+            stored: Stored {
+                id: session.id().as_str().to_owned(),
+                client_id: session.tenant().as_str().to_owned(),
+                livemode: session.livemode(),
+                record: record.clone(),
+            },
             key: key.cloned(),
             names: session.handles().map(str::to_owned).collect(),
             expires_at: session.expires_at(),
@@ -145,58 +146,4 @@ fn events(effects: &[Effect]) -> String {
 /// The seal's place of a session record.
 fn place(session: &Session) -> Place<'_> {
     place_of(session.id().as_str(), session.tenant().as_str())
-}
-
-pub(super) const fn place_of<'a>(session_id: &'a str, client_id: &'a str) -> Place<'a> {
-    Place { purpose: "sessions", object: session_id, client: client_id }
-}
-
-/// A record, and the columns that identify its session.
-pub(super) struct Stored {
-    pub(super) id: String,
-    pub(super) client_id: String,
-    pub(super) livemode: bool,
-    pub(super) record: Vec<u8>,
-}
-
-impl Stored {
-    /// From the columns `id`, `client_id`, `livemode` and `record`.
-    pub(super) fn read(row: &Row<'_>) -> Done<Self> {
-        Self::at(row, 0)
-    }
-
-    /// From memory.
-    pub(super) fn of(kept: &Kept) -> Self {
-        let Kept { id, client_id, livemode, record, .. } = kept;
-        let (id, client_id) = (id.clone(), client_id.clone());
-        Self { id, client_id, livemode: *livemode, record: record.clone() }
-    }
-
-    /// The same as [`Stored::read`] for columns that begin at `first`.
-    pub(super) fn at(row: &Row<'_>, first: usize) -> Done<Self> {
-        let at = |column: usize| first.saturating_add(column);
-        let (id, client_id) = (row.get(at(0))?, row.get(at(1))?);
-        Ok(Self { id, client_id, livemode: row.get(at(2))?, record: row.get(at(3))? })
-    }
-
-    /// The session, if the record belongs to this row and not to another session, client or mode.
-    pub(super) fn open(&self, sealer: &Sealer) -> Result<Session, StoreError> {
-        let record = sealer.open(place_of(&self.id, &self.client_id), &self.record);
-        let record = record.map_err(|error| self.unreadable(&error))?;
-        self.parse(&record)
-    }
-
-    /// Parses an opened record, if it belongs to this row.
-    pub(super) fn parse(&self, record: &[u8]) -> Result<Session, StoreError> {
-        let session = Session::from_bytes(record).map_err(|error| self.unreadable(&error))?;
-        let same = session.id().as_str() == self.id
-            && session.tenant().as_str() == self.client_id
-            && session.livemode() == self.livemode;
-        same.then_some(session)
-            .ok_or_else(|| self.unreadable(&"its row was changed outside idgate"))
-    }
-
-    fn unreadable(&self, error: &dyn std::fmt::Display) -> StoreError {
-        StoreError::Damaged(format!("session {} cannot be read: {error}", self.id))
-    }
 }

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use idgate_core::UnixMillis;
 
 use crate::limits::RECENT_SESSION_BYTES;
+use crate::stored_session::Stored;
 
 /// Open sessions in memory.
 pub(super) struct RecentSessions {
@@ -23,10 +24,7 @@ pub(super) struct RecentSessions {
 
 /// A session as it is stored.
 pub(super) struct Kept {
-    pub(super) id: String,
-    pub(super) client_id: String,
-    pub(super) livemode: bool,
-    pub(super) record: Vec<u8>,
+    pub(super) stored: Stored,
     /// The sealed key, if the session's answers are encrypted.
     pub(super) key: Option<Vec<u8>>,
     /// The names that wallets use.
@@ -41,8 +39,9 @@ pub(super) struct Keeping<'r> {
     kept: Arc<Kept>,
 }
 
-/// What a copy takes in memory beyond its bytes, and each of its names.
+/// The memory for a copy in addition to its bytes.
 const COPY_BYTES: usize = 256;
+/// The memory for each name in addition to its text.
 const NAME_BYTES: usize = 96;
 
 /// When the younger generation is full, it replaces the older one. So the copies made last remain,
@@ -79,8 +78,8 @@ impl RecentSessions {
         }
         let mut generations = self.generations();
         let Generations { young, old } = &mut *generations;
-        young.remove(&kept.id);
-        old.remove(&kept.id);
+        young.remove(&kept.stored.id);
+        old.remove(&kept.stored.id);
         let full = young.bytes.saturating_add(bytes) > self.room;
         let outdated = full.then(|| std::mem::replace(old, std::mem::take(young)));
         young.insert(kept.clone());
@@ -117,8 +116,9 @@ impl RecentSessions {
         let mut generations = self.generations();
         let Generations { young, old } = &mut *generations;
         for generation in [young, old] {
-            if generation.kept.get(&copy.id).is_some_and(|kept| Arc::ptr_eq(kept, copy)) {
-                generation.remove(&copy.id);
+            let id = &copy.stored.id;
+            if generation.kept.get(id).is_some_and(|kept| Arc::ptr_eq(kept, copy)) {
+                generation.remove(id);
             }
         }
     }
@@ -150,9 +150,9 @@ impl Kept {
             self.names.iter().map(|name| name.len().saturating_mul(2).saturating_add(NAME_BYTES));
         let parts = [
             COPY_BYTES,
-            self.id.len(),
-            self.client_id.len(),
-            self.record.len(),
+            self.stored.id.len(),
+            self.stored.client_id.len(),
+            self.stored.record.len(),
             self.key.as_ref().map_or(0, Vec::len),
         ];
         parts.into_iter().chain(names).fold(0, usize::saturating_add)
@@ -178,7 +178,7 @@ impl Generation {
 
     fn remove_expired(&mut self, now: UnixMillis) {
         let expired = self.kept.values().filter(|kept| kept.expires_at <= now);
-        let expired: Vec<String> = expired.map(|kept| kept.id.clone()).collect();
+        let expired: Vec<String> = expired.map(|kept| kept.stored.id.clone()).collect();
         for id in expired {
             self.remove(&id);
         }
@@ -196,11 +196,9 @@ mod tests {
     fn kept(number: u8) -> Kept {
         let id = format!("ses_{number:02}");
         let names = vec![id.clone(), format!("off_{number:02}")];
+        let client_id = "cli".into();
         Kept {
-            id,
-            client_id: "cli".into(),
-            livemode: true,
-            record: vec![number; 500],
+            stored: Stored { id, client_id, livemode: true, record: vec![number; 500] },
             key: Some(vec![number; 19]),
             names,
             expires_at: ENDS,
@@ -228,7 +226,7 @@ mod tests {
         assert_eq!(found, [3, 4, 5, 6, 7, 8]);
         // Those that left make room.
         for number in 6..9 {
-            assert!(recent.forget(&kept(number).id).is_some());
+            assert!(recent.forget(&kept(number).stored.id).is_some());
         }
         (20..23).for_each(|number| commit(&recent, number));
         assert!((3..6).chain(20..23).all(|number| has(&recent, number)));
@@ -240,7 +238,9 @@ mod tests {
         let recent = RecentSessions::with_room(3_000);
         (0..9).for_each(|_| commit(&recent, 1));
         assert_eq!(recent.generations().young.bytes, 1_000);
-        assert!(recent.keep(Kept { record: vec![0; 3_001], ..kept(2) }).is_none());
+        let mut large = kept(2);
+        large.stored.record = vec![0; 3_001];
+        assert!(recent.keep(large).is_none());
         assert!(has(&recent, 1) && !has(&recent, 2));
     }
 
@@ -261,7 +261,7 @@ mod tests {
         let keeping = recent.keep(kept(1)).unwrap();
         assert!(!has(&recent, 1));
         drop(keeping);
-        assert!(recent.forget(&kept(1).id).is_none());
+        assert!(recent.forget(&kept(1).stored.id).is_none());
         // A later copy is not affected by the end of an earlier one.
         let earlier = recent.keep(kept(1)).unwrap();
         commit(&recent, 1);

@@ -16,8 +16,8 @@ use super::types::Resealed;
 use super::types::StoreError;
 use super::{certificates, gateway_keys, idempotency, keys, pages, reports, webhook_endpoints};
 use crate::audit_chain::{AuditKeys, SignedCheckpoint, SignedRemoval};
-use crate::prepared_session;
 use crate::seal::{Place, SealedBy, Sealer};
+use crate::stored_session;
 
 /// Rows in one transaction.
 pub(super) const PAGE: i64 = 100;
@@ -305,7 +305,7 @@ const OF_SESSIONS: [Kind; 4] = [
             "SELECT id, client_id, record FROM sessions WHERE id > $1 ORDER BY id LIMIT $2",
         ),
         update: sql("UPDATE sessions SET record = $2 WHERE id = $1 AND record = $3"),
-        place: prepared_session::place_of,
+        place: stored_session::place_of,
     },
 ];
 

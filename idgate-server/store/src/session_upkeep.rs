@@ -8,8 +8,8 @@ use super::env::NODE_GONE_MS;
 use super::failure::Done;
 use super::sql::{millis, number};
 use super::types::StoreError;
-use crate::prepared_session::Stored;
 use crate::seal::Sealer;
+use crate::stored_session::Stored;
 use idgate_base::spans::Parent;
 
 /// How many reasons for the end of a session a node knows. The heartbeat has this number after

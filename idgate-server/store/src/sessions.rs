@@ -8,7 +8,7 @@ use super::env::Env;
 use super::failure::Done;
 use super::session_keys;
 use super::types::Caller;
-use crate::prepared_session::Stored;
+use crate::stored_session::Stored;
 use crate::version_numbers::{Numbers, numbers};
 use idgate_base::clock::Moment;
 

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::*;
 use crate::app::Visit;
-use crate::config::RequestMode;
+use crate::config::{Operator, PageRules, RequestMode};
 use idgate_base::clock::VirtualClock;
 use idgate_base::rate_limit::{Excess, Policy};
 use idgate_store::Mood;
@@ -34,12 +34,17 @@ struct World {
 impl World {
     /// The gateway trusts this key for the sample issuer.
     async fn trusting(jwk: &str, mode: RequestMode) -> Self {
+        Self::with(jwk, mode, None).await
+    }
+
+    async fn with(jwk: &str, mode: RequestMode, pages: Option<PageRules>) -> Self {
         let store = TemporaryStore::default();
         store.trust_key(ISSUER, jwk);
         let (clock, fetcher) = (Arc::new(VirtualClock::at(NOW)), Fetcher::reaching(&[]));
         let url = "https://gateway.example";
         let mut app = App::new(store.shared(), clock, PROVIDER, url, fetcher);
         app.request_mode = mode;
+        app.pages = pages;
         let asked = json!({ "credentials": [{
             "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"],
         }] });
@@ -110,6 +115,16 @@ async fn the_first_fetch_is_decided_without_a_read() {
     world.store.set_mood(Mood::Panicking);
     world.fetch().await.unwrap();
     assert_eq!(world.status(), Status::Pending);
+}
+
+/// A page notes a fetch before the commit.
+#[tokio::test]
+#[should_panic(expected = "on purpose")]
+async fn a_gateway_with_pages_reads_the_session_of_a_fetch() {
+    let pages = PageRules { turning: false, operator: Operator::default() };
+    let world = World::with(&issuers_key(), RequestMode::Jar, Some(pages)).await;
+    world.store.set_mood(Mood::Panicking);
+    let _ = world.fetch().await;
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use idgate_core::{Reason, Session, SessionId, Transition, UnixMillis};
 use super::{Engine, Store};
 use crate::idempotency::{Created, SealedOnce};
 use crate::lanes::LaneKey;
-use crate::prepared_session::{Prepared, Stored};
+use crate::prepared_session::Prepared;
 use crate::recall::{Basis, Recalled};
 use crate::recent_sessions::Keeping;
 use crate::sessions::{self, By};
@@ -151,7 +151,7 @@ impl Store {
         }
         let (kept, in_force) = (self.env.recent.find(name)?, self.last_in_force()?);
         let (basis, sealer) = (Basis(Some(in_force.numbers())), &self.env.sealer);
-        let mut session = Stored::of(&kept).open(sealer).ok()?;
+        let mut session = kept.stored.open(sealer).ok()?;
         if let Some(sealed) = &kept.key {
             session_keys::restore(sealer, &mut session, sealed).ok()?;
         }

@@ -13,11 +13,11 @@ use crate::audit::heads;
 use crate::audit_chain::AuditKeys;
 use crate::db::{Db, at_once, sql};
 use crate::key_check::FirstKey;
-use crate::prepared_session;
-use crate::prepared_session::Stored;
 use crate::seal::first::FirstSealer;
 use crate::seal::{InstanceKey, Place, Sealer, Unsealable};
 use crate::sqlite::directory;
+use crate::stored_session;
+use crate::stored_session::Stored;
 use crate::types::StoreError;
 use crate::{claims, gateway_keys, idempotency, keys, webhook_endpoints};
 
@@ -92,7 +92,7 @@ pub(crate) fn main(main: &Connection, key: &InstanceKey) -> Result<(), StoreErro
             select: "SELECT id, client_id, record FROM sessions WHERE id > ?1 ORDER BY id LIMIT ?2",
             update: "UPDATE sessions SET record = ?2 WHERE id = ?1",
             table: "sessions",
-            place: prepared_session::place_of,
+            place: stored_session::place_of,
         };
         reseal(main, &records, |id, client_id, sealed| {
             let record = old.open(records.table, id, sealed)?;
@@ -150,7 +150,7 @@ pub(crate) fn claims(
             "UPDATE session_keys SET sealed = ?2 WHERE session_id = ?1",
         ),
     ] {
-        let rows = Rows { select, update, table, place: prepared_session::place_of };
+        let rows = Rows { select, update, table, place: stored_session::place_of };
         reseal(&transaction, &rows, |id, _, sealed| {
             let client = owner(main, &new, id)?.ok_or(Unsealable)?;
             let place = Place { purpose: table, object: id, client: &client };

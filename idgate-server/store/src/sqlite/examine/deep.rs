@@ -4,11 +4,11 @@ use idgate_core::UnixMillis;
 use rusqlite::Connection;
 
 use crate::db::{Db, Row, at_once};
-use crate::prepared_session::Stored;
 use crate::rekey::SECRETS;
 use crate::seal::Sealer;
 use crate::sql::millis;
 use crate::sqlite::examine::{Finding, or_bad};
+use crate::stored_session::Stored;
 use crate::types::StoreError;
 
 /// Settled sessions are removed after 7 days. An hour before that, every one must still be there.
