@@ -47,21 +47,29 @@ pub(crate) async fn insert(db: &Db<'_>, keys: &AuditKeys, head: &Head) -> Done<(
     let sql = sql("INSERT INTO audit_heads (client_id, seq, entry_hash, checkpoint_seq, \
                    checkpoint_hash, open_since, mac) VALUES ($1, $2, $3, $4, $5, $6, $7) \
                    ON CONFLICT DO NOTHING");
-    store(db, sql, keys, head).await
+    store(db, sql, keys, head).await.map(drop)
 }
 
 /// Updates the stored head of a chain.
 pub(crate) async fn write(db: &Db<'_>, keys: &AuditKeys, head: &Head) -> Done<()> {
-    let sql = sql("INSERT INTO audit_heads (client_id, seq, entry_hash, checkpoint_seq, \
-                   checkpoint_hash, open_since, mac) VALUES ($1, $2, $3, $4, $5, $6, $7) \
-                   ON CONFLICT (client_id) DO UPDATE SET seq = excluded.seq, \
-                   entry_hash = excluded.entry_hash, checkpoint_seq = excluded.checkpoint_seq, \
-                   checkpoint_hash = excluded.checkpoint_hash, open_since = excluded.open_since, \
-                   mac = excluded.mac");
-    store(db, sql, keys, head).await
+    // Most heads stay open. To assign a column is to write its index, even if the value is the same.
+    let same = sql("UPDATE audit_heads SET seq = $2, entry_hash = $3, checkpoint_seq = $4, \
+                    checkpoint_hash = $5, mac = $7 \
+                    WHERE client_id = $1 AND open_since IS NOT DISTINCT FROM $6");
+    if store(db, same, keys, head).await? > 0 {
+        return Ok(());
+    }
+    let other = sql("INSERT INTO audit_heads (client_id, seq, entry_hash, checkpoint_seq, \
+                     checkpoint_hash, open_since, mac) VALUES ($1, $2, $3, $4, $5, $6, $7) \
+                     ON CONFLICT (client_id) DO UPDATE SET seq = excluded.seq, \
+                     entry_hash = excluded.entry_hash, checkpoint_seq = excluded.checkpoint_seq, \
+                     checkpoint_hash = excluded.checkpoint_hash, \
+                     open_since = excluded.open_since, mac = excluded.mac");
+    store(db, other, keys, head).await.map(drop)
 }
 
-async fn store(db: &Db<'_>, sql: Sql, keys: &AuditKeys, head: &Head) -> Done<()> {
+/// Runs a statement with the columns of a head. Returns how many rows it changed.
+async fn store(db: &Db<'_>, sql: Sql, keys: &AuditKeys, head: &Head) -> Done<usize> {
     let (seq, checkpoint_seq) = (number(head.seq), number(head.checkpoint_seq));
     let (entry_hash, checkpoint_hash) =
         (head.entry_hash.as_slice(), head.checkpoint_hash.as_slice());
@@ -71,7 +79,6 @@ async fn store(db: &Db<'_>, sql: Sql, keys: &AuditKeys, head: &Head) -> Done<()>
         &[&head.client_id, &seq, &entry_hash, &checkpoint_seq, &checkpoint_hash, &open_since, &mac],
     )
     .await
-    .map(drop)
 }
 
 /// Inserts a head for each client that has none. Also stores the number of all entries if it was
