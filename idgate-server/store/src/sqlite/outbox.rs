@@ -1,7 +1,7 @@
 //! Queues and removes notifications together with their session.
 
 use idgate_core::UnixMillis;
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, OptionalExtension as _, named_params};
 
 use crate::outbox::{HOST_REJECTED, Notice, notification_id};
 use crate::sql::millis;
@@ -9,8 +9,9 @@ use crate::types::StoreError;
 
 impl Notice {
     /// Queues it if the client has an endpoint. If its host is rejected it becomes a dead letter.
-    pub(crate) fn insert(&self, main: &Connection) -> Result<(), StoreError> {
-        main.prepare_cached(
+    /// Returns whether it can be sent now.
+    pub(crate) fn insert(&self, main: &Connection) -> Result<bool, StoreError> {
+        let mut statement = main.prepare_cached(
             "INSERT INTO webhook_deliveries (id, session_id, client_id, livemode, body, \
              queued_at, held, due_at, failed_at, failure_seq, error_message, parent_span) \
              SELECT :id, :session_id, e.client_id, e.livemode, :body, :at, h.status IS NULL, \
@@ -21,17 +22,19 @@ impl Notice {
              (SELECT s.parent_span FROM sessions AS s WHERE s.id = :session_id) \
              FROM webhook_endpoints AS e JOIN clients AS c ON c.id = e.client_id \
              LEFT JOIN webhook_hosts AS h ON h.host = e.host \
-             WHERE e.client_id = :client_id AND c.revoked_at IS NULL",
-        )?
-        .execute(named_params! {
+             WHERE e.client_id = :client_id AND c.revoked_at IS NULL \
+             RETURNING NOT held AND failed_at IS NULL",
+        )?;
+        let values = named_params! {
             ":id": self.id,
             ":session_id": self.session_id,
             ":client_id": self.client_id,
             ":body": self.body,
             ":at": millis(self.settled_at),
             ":rejected": HOST_REJECTED,
-        })?;
-        Ok(())
+        };
+        let can_be_sent = statement.query_row(values, |row| row.get(0)).optional()?;
+        Ok(can_be_sent.unwrap_or(false))
     }
 }
 

@@ -140,8 +140,10 @@ impl Prepared {
                 .execute([ended.session.id().as_str()])?;
         }
         batch.audit(client_id, AuditEvent::settled(ended))?;
-        if let Some(notice) = &self.notice {
-            notice.insert(batch.main)?;
+        if let Some(notice) = &self.notice
+            && notice.insert(batch.main)?
+        {
+            batch.ring();
         }
         if let Some(sealed) = &self.report {
             at_once(reports::insert(&Db::sqlite(batch.main), ended, sealed))?;

@@ -115,14 +115,11 @@ impl SqliteStore {
         whose: LaneKey,
         prepared: Prepared,
     ) -> Write<'_, Committed> {
-        let (id, settles) = (prepared.session.id().clone(), prepared.notice.is_some());
+        let id = prepared.session.id().clone();
         let write = self.writer.submit_for(whose, move |batch| prepared.update(batch));
         Box::pin(async move {
             let committed = write.await?;
             self.env.changes.publish(&id);
-            if settles {
-                self.env.outbox_bell.notify_one();
-            }
             Ok(committed)
         })
     }

@@ -365,11 +365,12 @@ impl Writing {
             spent: Vec::new(),
             erase_spent: false,
             answer_after_erasure: false,
+            rings: false,
             measured: Vec::new(),
         };
         let (jobs, before) = (group.len(), self.changes());
         let ran = run(group, &mut batch, run_one);
-        let Batch { claims_open, erase, orphaned, spent, erase_spent, measured, .. } = batch;
+        let Batch { claims_open, erase, orphaned, spent, erase_spent, rings, measured, .. } = batch;
         let committed = ran.and_then(|ran| {
             let Some(after_erasure) = ran else { return Ok(None) };
             record(&self.main, &measured)?;
@@ -396,6 +397,9 @@ impl Writing {
         match &committed {
             Ok(Some(_)) => {
                 measured.iter().for_each(|measured| self.count(measured));
+                if rings {
+                    self.env.outbox_bell.notify_one();
+                }
             }
             Ok(None) => self.roll_back(),
             Err(_) => self.abandon(claims_open),

@@ -67,6 +67,35 @@ async fn settlements_by_the_gateway_use_no_queue_space_of_clients() {
 }
 
 #[tokio::test]
+async fn a_settlement_without_a_notification_to_send_does_not_ring() {
+    let fixture = Fixture::new();
+    let bell = fixture.store().outbox_bell();
+    fixture.verified(&fixture.live, NOW, "{}").await;
+    assert!(!std::pin::pin!(bell.notified()).enable());
+}
+
+/// Each written page costs a write at the commit, and most cost another one at a checkpoint.
+#[tokio::test]
+async fn creating_and_settling_a_session_writes_at_most_19_pages() {
+    const SESSIONS: u64 = 100;
+    let fixture = Fixture::new();
+    // While an older state is read, the log only grows.
+    let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
+    main.execute_batch("BEGIN; SELECT count(*) FROM sessions").unwrap();
+    let pages = || {
+        let log = fixture.path().join("idgate.db-wal").metadata().unwrap();
+        log.len() / (4096 + 24)
+    };
+    fixture.verified(&fixture.live, NOW, "{}").await;
+    let before = pages();
+    for _ in 0..SESSIONS {
+        fixture.verified(&fixture.live, NOW, "{}").await;
+    }
+    let written = pages() - before;
+    assert!(written <= 19 * SESSIONS, "{written} pages for {SESSIONS} sessions");
+}
+
+#[tokio::test]
 async fn a_revoked_client_or_key_stops_immediately() {
     let fixture = Fixture::new();
     let digest = fixture.live_key.digest();

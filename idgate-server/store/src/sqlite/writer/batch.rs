@@ -24,6 +24,8 @@ pub(crate) struct Batch<'c> {
     pub(super) spent: Vec<String>,
     pub(super) erase_spent: bool,
     pub(super) answer_after_erasure: bool,
+    /// Whether notifications can be sent once the group is committed.
+    pub(super) rings: bool,
     /// Sessions that this group created or settled.
     pub(super) measured: Vec<Measured>,
 }
@@ -46,6 +48,12 @@ impl<'c> Batch<'c> {
     /// Counts a session that this job creates or settles.
     pub(crate) fn measure(&mut self, measured: Measured) {
         self.measured.push(measured);
+    }
+
+    /// Announces to the sender of notifications, after the commit, that this job queued one. A ring
+    /// too many costs one look.
+    pub(crate) fn ring(&mut self) {
+        self.rings = true;
     }
 
     /// Requests that deleted results leave every file soon.
