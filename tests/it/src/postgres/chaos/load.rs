@@ -85,7 +85,8 @@ impl<'n> Load<'n> {
         self.entries.lock().unwrap().len()
     }
 
-    /// Waits until this many more sessions were acknowledged as verified.
+    /// Waits until this many more sessions were acknowledged as verified. Only the next one is
+    /// waited for with a cap, because a slow disk delays every commit.
     #[track_caller]
     pub(super) fn wait_for(&self, more: usize) {
         let verified = || {
@@ -93,9 +94,11 @@ impl<'n> Load<'n> {
             entries.iter().filter(|entry| entry.verified_ms.is_some()).count()
         };
         let enough = verified() + more;
-        eventually("the load goes on", || {
-            self.stops.load(Ordering::SeqCst) || verified() >= enough
-        });
+        let stops = || self.stops.load(Ordering::SeqCst);
+        while verified() < enough && !stops() {
+            let before = verified();
+            eventually("the load goes on", || stops() || verified() > before);
+        }
     }
 
     /// Creates and answers sessions until told to stop.
