@@ -9,6 +9,7 @@ about 1000 pages.
 """
 
 import collections
+import contextlib
 import pathlib
 import sqlite3
 import struct
@@ -35,12 +36,16 @@ def owners(database, log):
         copy = pathlib.Path(folder, "copy.db")
         copy.write_bytes(database.read_bytes())
         copy.with_name("copy.db-wal").write_bytes(log)
-        with sqlite3.connect(copy) as connection:
+        with contextlib.closing(sqlite3.connect(copy)) as connection:
             return dict(connection.execute("SELECT pageno, name FROM dbstat"))
 
 
 def report(database):
-    log = database.with_name(database.name + "-wal").read_bytes()
+    file = database.with_name(database.name + "-wal")
+    for needed in (database, file):
+        if not needed.is_file():
+            sys.exit(f"{needed} is missing: copy both databases and their logs while the gateway is running")
+    log = file.read_bytes()
     found = list(frames(log)) if len(log) > HEADER else []
     commits = sum(ends for _, ends in found)
     if not commits:

@@ -202,8 +202,11 @@ export function withoutDialogue(page) {
 export async function violations(page, again = () => {}) {
   const session = await page.context().newCDPSession(page)
   await session.send('Page.setBypassCSP', { enabled: true })
-  // A finished page leads its person back by itself, once, which aborts a reload at the same moment.
-  await page.reload().catch(() => page.reload())
+  await page.reload().catch((error) => {
+    // A finished page leads its person back by itself, once, which aborts a reload at the same moment.
+    if (!/ERR_ABORTED/.test(error.message)) throw error
+    return page.reload()
+  })
   await again()
   await page.addScriptTag({ path: AXE })
   const { violations: found } = await page.evaluate(() => axe.run(document))

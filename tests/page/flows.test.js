@@ -31,14 +31,25 @@ async function comesBack(page) {
   return (await page.waitForFunction(code)).jsonValue()
 }
 
+/** Holds the page on its way back until the returned function is called, so that a test can look at its last state. */
+async function held(page) {
+  let leave
+  const left = new Promise((leaves) => (leave = leaves))
+  await page.route(`${world.back}**`, (route) => left.then(() => route.continue()))
+  return leave
+}
+
 test('a scanned code leads to the boolean and back to the shop, and the code is the tenant’s', inBrowser, async () => {
   for (const gateway of [world.inline, world.newer]) {
     const session = await world.begin(gateway)
     const page = await world.scanned(session)
     // A second process reads the code in the picture.
     const read = () => scan(page)
+    const leave = await held(page)
     const answered = await (gateway === world.inline ? world.answerDraft(await read()) : world.answerShown(read))
     assert.equal(answered.status, 200)
+    await page.waitForSelector('main[data-state=done]')
+    leave()
     const code = await comesBack(page)
     const { status, claims, verification_details: details } = await gateway.session(session.session_id)
     assert.deepEqual([status, claims.pid.given_name], ['VERIFIED', 'Erika'])

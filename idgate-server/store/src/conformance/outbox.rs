@@ -19,7 +19,10 @@ const LEASE_MS: u64 = 60_000;
 
 impl<B: Backend> Fixture<B> {
     /// Sets the endpoint of the live client. Returns it and the secret in force.
-    async fn put(&self, secret: Option<SigningSecret>) -> (EndpointRecord, SigningSecret) {
+    pub(crate) async fn put(
+        &self,
+        secret: Option<SigningSecret>,
+    ) -> (EndpointRecord, SigningSecret) {
         let fresh = SigningSecret::new(&**signing_secret(&mut OsEntropy).unwrap()).unwrap();
         let url = format!("https://{HOST}/");
         let wish = EndpointRequest { url, host: HOST.into(), secret, fresh };
@@ -40,7 +43,7 @@ impl<B: Backend> Fixture<B> {
     }
 
     /// How many notifications were given up.
-    fn review(&self, review: Review<'_>) -> usize {
+    pub(crate) fn review(&self, review: Review<'_>) -> usize {
         self.operator().review_webhook_host(HOST, review, THEN).unwrap()
     }
 

@@ -70,8 +70,17 @@ async fn settlements_by_the_gateway_use_no_queue_space_of_clients() {
 async fn a_settlement_without_a_notification_to_send_does_not_ring() {
     let fixture = Fixture::new();
     let bell = fixture.store().outbox_bell();
-    fixture.verified(&fixture.live, NOW, "{}").await;
-    assert!(!std::pin::pin!(bell.notified()).enable());
+    let rings = async || {
+        fixture.verified(&fixture.live, NOW, "{}").await;
+        std::pin::pin!(bell.notified()).enable()
+    };
+    assert!(!rings().await, "without an endpoint");
+    fixture.put(None).await;
+    assert!(!rings().await, "the host was not reviewed");
+    fixture.review(Review::Reject("no"));
+    assert!(!rings().await, "the host is rejected");
+    fixture.review(Review::Approve);
+    assert!(rings().await);
 }
 
 /// Each written page costs a write at the commit, and most cost another one at a checkpoint.

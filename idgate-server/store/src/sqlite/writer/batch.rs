@@ -50,8 +50,8 @@ impl<'c> Batch<'c> {
         self.measured.push(measured);
     }
 
-    /// Announces to the sender of notifications, after the commit, that this job queued one. A ring
-    /// too many costs one look.
+    /// Announces to the sender of notifications, after the commit, that this job queued one which can
+    /// be sent. If the job fails in the end, the sender finds nothing to send.
     pub(crate) fn ring(&mut self) {
         self.rings = true;
     }

@@ -85,8 +85,8 @@ impl<'n> Load<'n> {
         self.entries.lock().unwrap().len()
     }
 
-    /// Waits until this many more sessions were acknowledged as verified. Only the next one is
-    /// waited for with a cap, because a slow disk delays every commit.
+    /// Waits until this many more sessions were acknowledged as verified. The cap of the wait begins
+    /// again with each session, because a slow disk delays every commit.
     #[track_caller]
     pub(super) fn wait_for(&self, more: usize) {
         let verified = || {
