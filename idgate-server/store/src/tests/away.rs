@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use idgate_core::shell::webhook::SigningSecret;
-use idgate_core::{Reason, SessionId, UnixMillis};
+use idgate_core::{Reason, Session, SessionId, UnixMillis};
 
 use super::super::conformance::{Backend, Fixture, NOW, PostgresDatabase, verify};
 use super::super::wait::Wait as _;
 use super::super::*;
 use super::proxy::Proxy;
 use idgate_base::api_key::{ApiKey, signing_secret};
-use idgate_base::clock::{Clock as _, VirtualClock};
+use idgate_base::clock::{Clock as _, Moment, VirtualClock};
 use idgate_base::entropy::OsEntropy;
 use idgate_testkit::patience::until;
 
@@ -143,6 +143,26 @@ async fn every_node_knows_the_number_of_nodes() {
     assert_eq!(fixture.store().nodes(), 2, "earlier nodes know as well");
     drop(other);
     until("its end is known", async || fixture.store().nodes() == 1).await;
+}
+
+/// A copy of one node would often be out of date because of another.
+#[tokio::test]
+async fn several_nodes_recall_no_sessions_from_memory() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    let store = fixture.store();
+    store.in_force(Moment::now()).await.unwrap();
+    let recalls = |session: &Session| store.recall(session.id().as_str()).is_some();
+    let made_alone = fixture.session(&fixture.live).await;
+    assert!(recalls(&made_alone));
+    let other = fixture.backend.open(NOW);
+    let made_with_another = fixture.session(&fixture.live).await;
+    assert!(!recalls(&made_alone) && !recalls(&made_with_another));
+    drop(other);
+    until("its end is known", async || store.nodes() == 1).await;
+    assert!(!recalls(&made_with_another), "it was not kept");
 }
 
 /// One node is the first, and the others know that they are not.
