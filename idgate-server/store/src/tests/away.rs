@@ -162,6 +162,7 @@ async fn several_nodes_recall_no_sessions_from_memory() {
     assert!(!recalls(&made_alone) && !recalls(&made_with_another));
     drop(other);
     until("its end is known", async || store.nodes() == 1).await;
+    assert!(recalls(&made_alone));
     assert!(!recalls(&made_with_another), "it was not kept");
 }
 
