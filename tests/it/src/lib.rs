@@ -85,6 +85,8 @@ mod layering;
 #[cfg(test)]
 mod limbo;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod link_schemes;
 #[cfg(test)]
 mod live;

@@ -153,6 +153,11 @@ impl Gateway {
         Self { verifier, entropy: Counted::default(), anchor, keys: Keys::default() }
     }
 
+    /// The first `bytes` bytes of the last chunk of entropy.
+    pub(super) fn latest_entropy(&self, bytes: usize) -> Vec<u8> {
+        self.entropy.latest()[..bytes].to_vec()
+    }
+
     /// A test-mode session: the sample signer publishes no CRL.
     pub(super) fn create(&mut self, asked: &Value, profiles: &[Profile]) -> Session {
         self.create_for(asked, profiles, &[])

@@ -2,6 +2,7 @@
 
 use idgate_core::Profile;
 use idgate_core::verify::WalletReply;
+use idgate_testkit::codec::base64url;
 use serde_json::json;
 
 use super::harness::{Gateway, NOW, WAYS, Way, asking, result, wallet};
@@ -31,6 +32,26 @@ fn every_request_passes_a_strict_wallet_and_its_answer_is_verified() {
             let uri = format!("https://shop.example/done?response_code={code}");
             assert_eq!(reply.body().unwrap(), json!({ "redirect_uri": uri }).to_string());
         }
+    }
+}
+
+#[test]
+fn the_response_code_is_the_callers_entropy_of_that_answer() {
+    let mut gateway = Gateway::of(WAYS[0]);
+    let mut code = || {
+        let mut session = gateway.create(&asking(&["pid"]), &[]);
+        let request = gateway.read(WAYS[0], &session);
+        let answer = wallet().answer_1_0(&request, NOW.0).unwrap();
+        let before = gateway.latest_entropy(16);
+        let reply = gateway.post(&mut session, &answer.body()).unwrap();
+        assert!(matches!(reply, WalletReply::Accepted { .. }));
+        assert_ne!(gateway.latest_entropy(16), before);
+        let code = result(&session).1["response_code"].as_str().unwrap().to_owned();
+        (code, gateway.latest_entropy(16))
+    };
+    for _ in 0..2 {
+        let (code, entropy) = code();
+        assert_eq!(code, base64url(&entropy));
     }
 }
 

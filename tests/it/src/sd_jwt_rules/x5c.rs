@@ -101,6 +101,29 @@ fn the_leafs_key_verifies_a_chain_to_a_root() {
 }
 
 #[test]
+fn the_error_names_the_mark_if_a_live_session_has_only_a_sandboxs_root() {
+    let mut certified = Certified::new();
+    let marked = certified.root.builder.clone().marked_as_sample();
+    let marked = TrustAnchor::from_der(
+        &aws_lc_rs::PROVIDER,
+        &marked.self_sign(&certified.root.key).der,
+        RootOrigin::RootFile,
+    );
+    certified.case.trust.sd_jwt_roots = vec![marked.unwrap()];
+    refused(certified.with(&[&certified.signer.der]), Reason::UntrustedIssuer);
+    let case = &certified.case;
+    let credential = case.credential().x5c(&[&certified.signer.der]).issue(&case.issuer);
+    let text = case.text(&credential);
+    let mut report = CredentialReport::default();
+    let mut expected = case.expected(&case.trust);
+    let error = verify_sd_jwt_vc(&PROVIDERS[0], &text, &expected, &mut report).unwrap_err();
+    assert_eq!(error.check, Check::CertificatePath);
+    assert!(error.to_string().contains("sandbox samples"), "{error}");
+    expected.livemode = false;
+    assert!(verify_sd_jwt_vc(&PROVIDERS[0], &text, &expected, &mut report).is_ok());
+}
+
+#[test]
 fn the_issuer_is_the_subject_of_the_certificate_when_iss_is_absent() {
     let certified = Certified::new();
     let credential = certified.case.credential().without("iss").x5c(&[&certified.signer.der]);

@@ -204,12 +204,18 @@ fn trusted_key(jwk: &Value) -> TrustedKey {
 #[derive(Debug, Default)]
 pub struct Counted(u64);
 
+impl Counted {
+    /// The last chunk, all 32 bytes.
+    pub fn latest(&self) -> Vec<u8> {
+        HashAlg::Sha256.hash(&self.0.to_be_bytes()).to_vec()
+    }
+}
+
 impl Entropy for Counted {
     fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
         for chunk in out.chunks_mut(32) {
             self.0 += 1;
-            let bytes = HashAlg::Sha256.hash(&self.0.to_be_bytes());
-            chunk.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+            chunk.iter_mut().zip(self.latest()).for_each(|(to, from)| *to = from);
         }
         Ok(())
     }
