@@ -15,6 +15,13 @@ pub(crate) fn are_at_rest(pids: &[u32]) -> bool {
     before.is_some() && look() == before
 }
 
+/// Whether a process is idle and, according to `elsewhere`, others do no work for it.
+pub(crate) fn is_at_rest_and(pid: u32, elsewhere: impl FnOnce() -> bool) -> bool {
+    let before = switches_at_rest(pid);
+    // Equal counts show that it asked for nothing in between.
+    before.is_some() && elsewhere() && switches_at_rest(pid) == before
+}
+
 /// How often each thread of a process has gone to sleep, if all of them are asleep.
 fn switches_at_rest(pid: u32) -> Option<Vec<(OsString, String)>> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::disk;
 use crate::http::{Http, Request};
 use crate::server::{Client, Installation, Server, eventually};
+use crate::stores;
 use crate::tenant::{
     Created, Gateway, Tenant, answer_request, form, now_ms, request_for, sample_wallet,
 };
@@ -49,7 +50,7 @@ fn a_killed_server_loses_no_acknowledged_change() {
     let seed = seed();
     thread::scope(|scope| {
         for (n, mode) in ["inline", "jar"].into_iter().enumerate() {
-            scope.spawn(move || {
+            stores::spawn(scope, move || {
                 let entries = lane(rounds, mode, Random::of_thread(seed, n));
                 assert!(entries > rounds * CLIENTS, "{mode}: too little load: {entries} sessions");
             });

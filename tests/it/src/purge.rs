@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::disk;
 use crate::server::{Installation, Server, eventually};
+use crate::stores;
 use crate::tenant::{Created, Gateway, Tenant, request_for, wallet_with};
 
 const SHORT: &str = "Sentinel-Q7f3xZ";
@@ -36,7 +37,7 @@ fn claims_are_erased_from_every_file_in_time() {
             killed_and_restarted_when_due,
             deleted_while_fresh,
         ];
-        let running: Vec<_> = cases.into_iter().map(|case| scope.spawn(case)).collect();
+        let running: Vec<_> = cases.into_iter().map(|case| stores::spawn(scope, case)).collect();
         let failed = running.into_iter().filter_map(|case| case.join().err()).count();
         assert_eq!(failed, 0, "see the panics above");
     });

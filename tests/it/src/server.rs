@@ -16,7 +16,7 @@ use idgate_testkit::patience::{eventually_some, patience};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::at_rest::is_at_rest;
+use crate::at_rest::{is_at_rest, is_at_rest_and};
 use crate::http::{Http, Request};
 use crate::machine::{self, Machine};
 use crate::stores;
@@ -71,6 +71,8 @@ pub(crate) struct Server {
     child: Child,
     stdout: BufReader<ChildStdout>,
     machine: Option<Machine>,
+    /// The URL of its database, if it has one.
+    database: Option<String>,
     pub(crate) base_url: String,
     pub(crate) address: SocketAddr,
 }
@@ -144,11 +146,16 @@ impl Installation {
     /// The data directory.
     #[track_caller]
     pub(crate) fn data_dir(&self) -> PathBuf {
-        let mut set = self.environment.iter().rev();
-        let database = set.find(|(name, _)| name == "IDGATE_DATABASE_URL");
-        let has_database = database.is_some_and(|(_, url)| !url.is_empty());
+        let has_database = self.database().is_some();
         assert!(!has_database, "everything is in a database: see `stores::ABOUT_FILES`");
         self.unused_data_dir()
+    }
+
+    /// The URL of its database, if it has one.
+    fn database(&self) -> Option<&str> {
+        let mut set = self.environment.iter().rev();
+        let (_, url) = set.find(|(name, _)| name == "IDGATE_DATABASE_URL")?;
+        (!url.is_empty()).then_some(url)
     }
 
     /// The data directory that it would have without a database.
@@ -245,7 +252,8 @@ impl Installation {
             listening.split_once(", reached at ").unwrap_or((listening, listening));
         let address = listening.split_once("://").and_then(|(_, rest)| rest.parse().ok());
         let address = address.unwrap_or_else(|| panic!("no address in {listening:?}"));
-        Server { child, stdout, machine: self.machine.clone(), base_url: base_url.into(), address }
+        let (machine, database) = (self.machine.clone(), self.database().map(str::to_owned));
+        Server { child, stdout, machine, database, base_url: base_url.into(), address }
     }
 
     /// A command with the settings of this installation and none of the caller's.
@@ -339,7 +347,7 @@ impl Server {
     /// unread.
     #[track_caller]
     pub(crate) fn idle(&self) {
-        eventually("the server is at rest", || is_at_rest(self.child.id()));
+        eventually("the server is at rest", || self.does_nothing());
     }
 
     /// Lets this time pass on its machine, whose clocks are stopped, and waits until everything
@@ -355,7 +363,12 @@ impl Server {
 
     /// Whether it is at rest now.
     pub(crate) fn is_at_rest(&self) -> bool {
-        is_at_rest(self.child.id()) && self.has_read_everything()
+        self.does_nothing() && self.has_read_everything()
+    }
+
+    /// Whether it is asleep, and waits for no statement.
+    fn does_nothing(&self) -> bool {
+        does_nothing(self.child.id(), self.database.as_deref())
     }
 
     /// Whether its listener is open.
@@ -431,7 +444,8 @@ impl Server {
     /// Waits for its end, which must come within that time of its machine: [`ends_within`].
     #[track_caller]
     pub(crate) fn ends_within(mut self, machine: &Machine, time: Duration) -> ExitStatus {
-        ends_within(&mut self.child, machine, time)
+        let (pid, database) = (self.child.id(), self.database.take());
+        ends_within_if(&mut self.child, machine, time, || does_nothing(pid, database.as_deref()))
     }
 }
 
@@ -447,10 +461,26 @@ impl Drop for Server {
 /// passes there, and only while the process is at rest: slow work does not count as late.
 #[track_caller]
 pub(crate) fn ends_within(child: &mut Child, machine: &Machine, time: Duration) -> ExitStatus {
+    let pid = child.id();
+    ends_within_if(child, machine, time, || is_at_rest(pid))
+}
+
+/// Whether a server is asleep, and waits for no statement.
+fn does_nothing(pid: u32, database: Option<&str>) -> bool {
+    is_at_rest_and(pid, || database.is_none_or(stores::is_idle))
+}
+
+#[track_caller]
+fn ends_within_if(
+    child: &mut Child,
+    machine: &Machine,
+    time: Duration,
+    is_at_rest: impl Fn() -> bool,
+) -> ExitStatus {
     let mut left = time;
     eventually_some("it ends in time", || {
         let ended = child.try_wait().unwrap();
-        if ended.is_none() && !left.is_zero() && is_at_rest(child.id()) {
+        if ended.is_none() && !left.is_zero() && is_at_rest() {
             let step = left.min(Duration::from_millis(100));
             machine.jump(step);
             left -= step;

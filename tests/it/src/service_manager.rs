@@ -17,7 +17,7 @@ struct Manager {
 impl Manager {
     fn new() -> Self {
         let installation = Installation::new();
-        let path = installation.data_dir().with_file_name("notify");
+        let path = installation.unused_data_dir().with_file_name("notify");
         let socket = UnixDatagram::bind(&path).unwrap();
         socket.set_read_timeout(Some(patience())).unwrap();
         let installation = installation.with("NOTIFY_SOCKET", path.to_str().unwrap());

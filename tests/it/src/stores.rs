@@ -1,10 +1,13 @@
 //! The store of the tests' gateways: a separate data directory for each, or, with
 //! `IDGATE_TEST_STORE=postgres`, a separate database.
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
+use crate::at_rest::is_at_rest_and;
 use crate::postgres::cluster::Cluster;
 use crate::server::Installation;
 
@@ -35,6 +38,7 @@ const ABOUT_FILES: &[&str] = &[
     "operator_files::",
     "own_faults::",
     "page::cancelled::the_key",
+    "page::handover::outcome::deleting_a_session",
     "page::refusals::a_gateway_fault",
     "postgres::",
     "purge::",
@@ -49,6 +53,13 @@ const ABOUT_FILES: &[&str] = &[
     "ws::load::",
 ];
 
+/// Tests that compare times of their own machine with due times, which a database takes from its own
+/// clock. They use a data directory as well.
+const ABOUT_DUE_TIMES: &[&str] = &[
+    "webhooks::a_failed_delivery_is_retried_after_five_seconds",
+    "webhooks::pending::pending_notifications_show_held",
+];
+
 /// The same on all nodes.
 pub(crate) const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 /// A migrated database, the template of others.
@@ -58,12 +69,19 @@ const MIGRATED: &str = "migrated";
 static CLUSTER: LazyLock<Option<Cluster>> = LazyLock::new(Cluster::start);
 static DATABASES: AtomicUsize = AtomicUsize::new(0);
 
+/// Whether the tests of this thread use PostgreSQL.
+pub(crate) fn is_postgres() -> bool {
+    match std::env::var("IDGATE_TEST_STORE").as_deref() {
+        Ok("postgres") => !wants_files(),
+        Ok("sqlite") | Err(_) => false,
+        Ok(other) => panic!("IDGATE_TEST_STORE is sqlite or postgres, not {other:?}"),
+    }
+}
+
 /// Store settings for a new installation, if the tests use a store other than files.
 pub(crate) fn settings() -> Vec<(String, String)> {
-    match std::env::var("IDGATE_TEST_STORE").as_deref() {
-        Ok("postgres") if !is_about_files() => {}
-        Ok("postgres" | "sqlite") | Err(_) => return Vec::new(),
-        Ok(other) => panic!("IDGATE_TEST_STORE is sqlite or postgres, not {other:?}"),
+    if !is_postgres() {
+        return Vec::new();
     }
     let url = migrated().expect("IDGATE_TEST_STORE=postgres wants PostgreSQL on this machine");
     let settings = [("IDGATE_DATABASE_URL", url.as_str()), ("IDGATE_INSTANCE_KEY", KEY)];
@@ -80,16 +98,51 @@ pub(crate) fn spawn<'s, T: Send + 's>(
 }
 
 /// By the name of the test, which is its thread's name.
-fn is_about_files() -> bool {
+fn wants_files() -> bool {
     let current = thread::current();
     let test = current.name().filter(|name| *name != "main");
     let test = test.expect("IDGATE_TEST_STORE=postgres wants a thread for each test");
-    ABOUT_FILES.iter().any(|about| test.starts_with(about))
+    ABOUT_FILES.iter().chain(ABOUT_DUE_TIMES).any(|about| test.starts_with(about))
 }
 
 /// The server. `None`: this machine has none.
 pub(crate) fn cluster() -> Option<&'static Cluster> {
     CLUSTER.as_ref()
+}
+
+/// Whether the server executes nothing for this database, and opens no connection. An answer that it
+/// has sent counts as done: its reader is awake.
+pub(crate) fn is_idle(url: &str) -> bool {
+    let Some((folder, database)) = place_of(url) else { return true };
+    let Ok(pids) = fs::read_to_string(folder.join("data/postmaster.pid")) else { return true };
+    let postmaster: u32 = pids.lines().next().unwrap().parse().unwrap();
+    let own = format!("postgres: idgate {database} ");
+    // A new connection wakes it.
+    is_at_rest_and(postmaster, || {
+        let children = fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children"));
+        let Ok(children) = children else { return false };
+        children.split_whitespace().all(|pid| is_idle_for(pid.parse().unwrap(), &own))
+    })
+}
+
+/// Whether a process of the server, whose title begins with `own` if it is for our database, executes
+/// nothing for that database.
+fn is_idle_for(pid: u32, own: &str) -> bool {
+    let title = || fs::read_to_string(format!("/proc/{pid}/cmdline"));
+    let says_idle = || title().is_ok_and(|it| it.trim_end_matches([' ', '\0']).ends_with("] idle"));
+    match title() {
+        Ok(title) if title.starts_with(own) => is_at_rest_and(pid, says_idle),
+        // Without a title it is new, and may be for our database.
+        Ok(title) => title.starts_with("postgres: "),
+        Err(_) => true,
+    }
+}
+
+/// The folder of the server's socket, if it has one, and the name of the database.
+fn place_of(url: &str) -> Option<(PathBuf, &str)> {
+    let (host, path) = url.strip_prefix("postgres://idgate@")?.split_once('/')?;
+    let folder = PathBuf::from(host.replace("%2F", "/"));
+    folder.is_absolute().then_some((folder, path.split('?').next()?))
 }
 
 /// A new, empty database.
@@ -122,4 +175,45 @@ fn made_after(cluster: &Cluster, template: &str) -> String {
     let name = format!("gateway_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
     cluster.create(&name, template);
     cluster.url(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+    use crate::server::eventually;
+
+    #[test]
+    fn a_database_is_idle_unless_a_statement_of_its_own_is_under_way() {
+        let Some(url) = migrated() else { return };
+        let database = place_of(&url).unwrap().1;
+        let other = format!("{database}0_other");
+        cluster().unwrap().create(&other, "template1");
+        let psql = |database: &str, sql: &str| -> Command {
+            let mut command = cluster().unwrap().tool("psql");
+            command.args(["-qAt", "-d", database, "-c", sql]);
+            command
+        };
+        let of_it = "FROM pg_stat_activity WHERE datname = current_database() \
+                     AND state = 'active' AND query LIKE 'SELECT pg_sleep%'";
+        let asleep = |database: &str| {
+            let mut sleep = psql(database, "SELECT pg_sleep(86400)");
+            let sleep = sleep.stderr(Stdio::null()).spawn().unwrap();
+            let count = format!("SELECT count(*) {of_it}");
+            eventually("it sleeps", || psql(database, &count).output().unwrap().stdout == b"1\n");
+            sleep
+        };
+        let woken = |database: &str, mut sleep: std::process::Child| {
+            let end = format!("SELECT pg_terminate_backend(pid) {of_it}");
+            assert!(psql(database, &end).stdout(Stdio::null()).status().unwrap().success());
+            assert!(!sleep.wait().unwrap().success());
+        };
+        let (own, foreign) = (asleep(database), asleep(&other));
+        assert!(!is_idle(&url));
+        woken(database, own);
+        eventually("nothing is under way", || is_idle(&url));
+        assert!(!is_idle(&cluster().unwrap().url(&other)));
+        woken(&other, foreign);
+    }
 }
