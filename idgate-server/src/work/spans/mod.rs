@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use self::collector::{Collector, Taken};
 use crate::config::Traces;
@@ -55,33 +55,43 @@ impl SpanExport {
     }
 
     /// Runs until `stop` says so or its sender is gone; then sends the waiting spans within a
-    /// bounded time.
+    /// bounded time. It does not repeat a request that the collector has not answered yet.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
         let mut left = Vec::new();
-        tokio::select! {
-            _ = stop.wait_for(|stop| *stop) => {}
-            () = self.work(&mut left) => {}
-        }
-        if timeout(LAST_BATCHES, self.finish(&mut left)).await.is_err() {
+        let mut stopping = stop.clone();
+        let is_late = async {
+            stopped(&mut stopping).await;
+            sleep(LAST_BATCHES).await;
+        };
+        let is_late = tokio::select! {
+            () = self.work(&mut left, &mut stop) => false,
+            () = is_late => true,
+        };
+        if is_late {
             let count = left.len().saturating_add(self.rest());
             self.lose(count, Lost::Unreachable, "the gateway stopped");
         }
         self.tell("the gateway stopped");
     }
 
-    /// Keeps its current batch in `batch`, so that it survives when this future is dropped.
-    async fn work(&mut self, batch: &mut Vec<Record>) {
+    /// Sends spans until the gateway stops, and then the rest. Keeps its current batch in `batch`,
+    /// so that it survives when this future is dropped.
+    async fn work(&mut self, batch: &mut Vec<Record>, stop: &mut watch::Receiver<bool>) {
         loop {
             let gathered = tokio::select! {
                 () = self.tracer.filled() => true,
                 () = sleep(GATHERING) => false,
+                () = stopped(stop) => return self.finish(batch).await,
             };
             loop {
                 *batch = self.tracer.take();
                 if batch.is_empty() {
                     break;
                 }
-                self.deliver(batch).await;
+                self.deliver(batch, stop).await;
+                if !batch.is_empty() {
+                    return self.finish(batch).await;
+                }
                 // The gathering time is not over yet.
                 if !gathered {
                     break;
@@ -90,8 +100,9 @@ impl SpanExport {
         }
     }
 
-    /// Sends a batch until it is accepted, refused, or given up; then it is empty.
-    async fn deliver(&mut self, batch: &mut Vec<Record>) {
+    /// Sends a batch until it is accepted, refused, or given up; then it is empty. A stop ends the
+    /// pause between two attempts, and leaves the batch.
+    async fn deliver(&mut self, batch: &mut Vec<Record>, stop: &mut watch::Receiver<bool>) {
         let mut pause = FIRST_PAUSE;
         for attempt in 1..=TRIES {
             let Err((why, after)) = self.send(batch).await else { return };
@@ -100,7 +111,10 @@ impl SpanExport {
                 self.lose(count, Lost::Unreachable, &why);
                 return;
             }
-            sleep(after.unwrap_or(pause).min(LONGEST_PAUSE)).await;
+            tokio::select! {
+                () = sleep(after.unwrap_or(pause).min(LONGEST_PAUSE)) => {}
+                () = stopped(stop) => return,
+            }
             pause = pause.saturating_mul(2);
         }
     }
@@ -166,4 +180,9 @@ impl SpanExport {
             (self.untold, self.told) = (0, Some(Stopwatch::new()));
         }
     }
+}
+
+/// Waits until `stop` says so or its sender is gone.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
 }

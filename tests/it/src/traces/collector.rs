@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -18,12 +18,14 @@ use crate::server::eventually;
 /// A collector that stores everything it receives. It serves until the test process ends.
 pub(super) struct Collector {
     address: SocketAddr,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<(Mutex<Seen>, Condvar)>,
 }
 
 #[derive(Default)]
 struct Seen {
     answer: String,
+    /// How many requests were answered.
+    answered: usize,
     connections: usize,
     /// Head and body of each request.
     requests: Vec<(String, Vec<u8>)>,
@@ -33,12 +35,12 @@ impl Collector {
     pub(super) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::<(Mutex<Seen>, Condvar)>::default();
         let shared = seen.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let seen = shared.clone();
-                seen.lock().unwrap().connections += 1;
+                seen.0.lock().unwrap().connections += 1;
                 thread::spawn(move || serve(stream, &seen));
             }
         });
@@ -52,7 +54,7 @@ impl Collector {
         format!("http://{}", self.address)
     }
 
-    /// Answers like this from now on. Empty: it never answers.
+    /// Answers like this from now on. Empty: it does not answer until this is called again.
     pub(super) fn answer(&self, status: &str, headers: &str) {
         self.answer_with(status, headers, &[]);
     }
@@ -61,15 +63,20 @@ impl Collector {
         let text = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
         // Protobuf of such a small message is also text.
         let text = text + std::str::from_utf8(body).unwrap();
-        self.seen.lock().unwrap().answer = if status.is_empty() { String::new() } else { text };
+        self.seen.0.lock().unwrap().answer = if status.is_empty() { String::new() } else { text };
+        self.seen.1.notify_all();
+    }
+
+    pub(super) fn answered(&self) -> usize {
+        self.seen.0.lock().unwrap().answered
     }
 
     pub(super) fn connections(&self) -> usize {
-        self.seen.lock().unwrap().connections
+        self.seen.0.lock().unwrap().connections
     }
 
     pub(super) fn requests(&self) -> Vec<(String, Vec<u8>)> {
-        self.seen.lock().unwrap().requests.clone()
+        self.seen.0.lock().unwrap().requests.clone()
     }
 
     /// The attributes of the gateway itself.
@@ -137,19 +144,16 @@ fn draw(spans: &[Span], span: &Span, depth: usize, text: &mut String) {
 }
 
 /// Answers the requests of one connection.
-fn serve(stream: TcpStream, seen: &Mutex<Seen>) {
+fn serve(stream: TcpStream, (seen, changed): &(Mutex<Seen>, Condvar)) {
     let mut stream = BufReader::new(stream);
     while let Ok((head, body)) = read(&mut stream) {
-        let mut seen = seen.lock().unwrap();
-        seen.requests.push((head, body));
-        let answer = seen.answer.clone();
-        drop(seen);
-        if answer.is_empty() {
-            continue;
-        }
+        seen.lock().unwrap().requests.push((head, body));
+        let has_none = |seen: &mut Seen| seen.answer.is_empty();
+        let answer = changed.wait_while(seen.lock().unwrap(), has_none).unwrap().answer.clone();
         if stream.get_mut().write_all(answer.as_bytes()).is_err() {
             return;
         }
+        seen.lock().unwrap().answered += 1;
     }
 }
 

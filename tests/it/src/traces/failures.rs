@@ -51,6 +51,39 @@ fn a_silent_collector_delays_neither_requests_nor_shutdown() {
 }
 
 #[test]
+fn a_batch_on_its_way_is_not_repeated_when_the_gateway_stops() {
+    let collector = Collector::start();
+    collector.answer("", "");
+    let gateway = Gateway::start_on(traced(&collector).with_machine());
+    let mut tenant = gateway.tenant();
+    tenant.create(&request_for(&["given_name"]));
+    eventually("it is sent", || !collector.requests().is_empty());
+    let Gateway { server, installation, .. } = gateway;
+    let machine = installation.machine();
+    machine.freeze();
+    drop(tenant);
+    server.terminate();
+    eventually("it stops", || installation.log().contains("stopping"));
+    eventually("it accepts no connections", || {
+        let listens = server.listens();
+        if listens {
+            server.idle();
+            machine.jump(Duration::from_millis(100));
+        }
+        !listens
+    });
+    server.idle();
+    collector.answer("200 OK", "");
+    eventually("it is answered", || collector.answered() > 0);
+    assert_eq!(server.ends_within(machine, PROMPT).code(), Some(0));
+    let spans = collector.spans();
+    named(&spans, "POST /v1/sessions");
+    let ids: BTreeSet<_> = spans.iter().map(|span| &span.span_id).collect();
+    assert_eq!(ids.len(), spans.len(), "{}", tree(&spans));
+    assert!(!installation.log().contains("spans did not reach the collector"));
+}
+
+#[test]
 fn rejected_spans_are_lost_and_logged_once_and_later_ones_arrive() {
     let collector = Collector::start();
     collector.answer("400 Bad Request", "");
