@@ -19,7 +19,7 @@ use crate::app::{App, AppError, Observer, WebhookRules};
 use crate::config::{Config, DRAFT_ALONE, Environment};
 use crate::descriptors;
 use crate::failure::Failure;
-use crate::http::{AddedRoutes, Gateway, HttpLimits, Tls, listener, stop};
+use crate::http::{AddedRoutes, Gateway, HttpLimits, Tls, listener};
 use crate::log;
 use crate::service_manager;
 use crate::stdio;
@@ -374,7 +374,7 @@ async fn leave(
     delay: Duration,
     close: watch::Sender<bool>,
 ) {
-    stop::stopped(&mut stopped).await;
+    work::stop::stopped(&mut stopped).await;
     gateway.start_draining();
     gateway.clock().sleep(delay).await;
     // If everything has already ended, nobody receives this.

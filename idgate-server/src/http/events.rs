@@ -13,9 +13,9 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use super::admission::connections::Busy;
 use super::json::Object;
 use super::status_event::message;
-use super::stop::stopped;
 use crate::app::{StatusStream, StreamEnd};
 use crate::limits::StreamTimes;
+use crate::work::stop::stopped;
 use idgate_store::StatusEvent;
 
 /// The next chunk, and the talk that continues after it.

@@ -23,10 +23,10 @@ use super::exchange::answer;
 use super::gateway::Gateway;
 use super::peer;
 use super::refusal::Explained;
-use super::stop::stopped;
 use super::ws::Upgrade;
 use crate::limits::{MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::log::{Line, What};
+use crate::work::stop::stopped;
 use idgate_base::clock::Clock;
 
 /// Pause after a failed accept, for example without file descriptors, so that the loop does not

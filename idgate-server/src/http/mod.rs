@@ -26,7 +26,6 @@ mod route;
 mod router;
 mod routes;
 mod status_event;
-pub(crate) mod stop;
 mod tls;
 mod traceparent;
 mod ws;

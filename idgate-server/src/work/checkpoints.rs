@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
+use super::stop::stopped;
 use idgate_base::clock::Clock;
 use idgate_store::{Store, StoreError, UnwrittenCheckpoint};
 
@@ -59,7 +60,7 @@ impl Checkpoints {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let stopping = tokio::select! {
-                _ = stop.wait_for(|stop| *stop) => true,
+                () = stopped(&mut stop) => true,
                 _ = ticks.tick() => false,
             };
             match self.work().await {

@@ -6,6 +6,7 @@ pub mod delivery;
 pub mod list_refresh;
 pub mod spans;
 pub mod status_renewal;
+pub(crate) mod stop;
 pub mod supervisor;
 pub mod sweeper;
 mod ticks;

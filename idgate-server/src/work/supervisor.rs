@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::stop::stopped;
 use idgate_base::clock::Stopwatch;
 use idgate_base::task::boxed;
 use idgate_base::telemetry::Telemetry;
@@ -71,7 +72,7 @@ impl Supervisor {
             let pause = self.note(task);
             tracing::error!(task, ?pause, "a task panicked; it is restarted");
             tokio::select! {
-                _ = stop.wait_for(|stop| *stop) => return,
+                () = stopped(&mut stop) => return,
                 () = tokio::time::sleep(pause) => {}
             }
         }

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
+use crate::work::stop::stopped;
 use crate::work::supervisor::Supervisor;
 
 /// The maximum delay before an expiry is stored.
@@ -57,7 +58,7 @@ impl Sweeper {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                _ = stop.wait_for(|stop| *stop) => return,
+                () = stopped(&mut stop) => return,
                 _ = ticks.tick() => {}
             }
             let outcome = match duty {

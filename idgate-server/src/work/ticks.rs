@@ -6,6 +6,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
+use super::stop::stopped;
+
 /// Does `work` immediately and after every `pause`, until `stop` says so or its sender is gone.
 /// Work in progress is then dropped.
 pub(super) async fn repeat<W: Future<Output = ()>>(
@@ -18,11 +20,11 @@ pub(super) async fn repeat<W: Future<Output = ()>>(
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
-            _ = stop.wait_for(|stopped| *stopped) => return,
+            () = stopped(&mut stop) => return,
         }
         tokio::select! {
             () = work() => {}
-            _ = stop.wait_for(|stopped| *stopped) => return,
+            () = stopped(&mut stop) => return,
         }
     }
 }

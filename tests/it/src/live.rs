@@ -6,8 +6,8 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use crate::at_rest::is_at_rest;
-use crate::server::{Installation, Output, ends_within, eventually};
+use crate::at_rest::{ends_within, is_at_rest};
+use crate::server::{Installation, Output, eventually};
 
 /// How long the check waits for an answer.
 const LONGEST: Duration = Duration::from_secs(3);
@@ -39,7 +39,7 @@ fn ask_in_vain(bytes: &[u8]) -> Output {
         waits();
     }
     machine.jump(LONGEST - LONGEST / steps * (steps - 1));
-    ends_within(&mut asking, machine, Duration::ZERO);
+    ends_within(&mut asking, None, machine, Duration::ZERO);
     Output::of(asking.wait_with_output().unwrap())
 }
 

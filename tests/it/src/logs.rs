@@ -9,8 +9,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use crate::at_rest::ends_within;
 use crate::http::{Http, Request};
-use crate::server::{Client, Installation, ends_within, eventually, free_address};
+use crate::server::{Client, Installation, eventually, free_address};
 use crate::tenant::{
     Gateway, Tenant, answer_request, form, request_for, sample_trust, sample_wallet,
 };
@@ -114,7 +115,7 @@ fn sigterm_works_whatever_stdout_and_stderr_are() {
         let (pid, machine) = (child.id().to_string(), installation.machine());
         machine.freeze();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-        assert_eq!(ends_within(&mut child, machine, PROMPT).code(), Some(0));
+        assert_eq!(ends_within(&mut child, None, machine, PROMPT).code(), Some(0));
     }
 }
 
@@ -128,7 +129,7 @@ fn a_start_that_fails_ends_whatever_stdout_and_stderr_are() {
     machine.freeze();
     let mut command = installation.command(&["serve", "--json"]);
     let mut child = command.stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
-    assert_eq!(ends_within(&mut child, machine, PROMPT).code(), Some(1));
+    assert_eq!(ends_within(&mut child, None, machine, PROMPT).code(), Some(1));
 }
 
 #[test]

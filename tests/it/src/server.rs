@@ -16,7 +16,7 @@ use idgate_testkit::patience::{eventually_some, patience};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::at_rest::{is_at_rest, is_at_rest_and};
+use crate::at_rest::{does_nothing, ends_within};
 use crate::http::{Http, Request};
 use crate::machine::{self, Machine};
 use crate::stores;
@@ -444,8 +444,7 @@ impl Server {
     /// Waits for its end, which must come within that time of its machine: [`ends_within`].
     #[track_caller]
     pub(crate) fn ends_within(mut self, machine: &Machine, time: Duration) -> ExitStatus {
-        let (pid, database) = (self.child.id(), self.database.take());
-        ends_within_if(&mut self.child, machine, time, || does_nothing(pid, database.as_deref()))
+        ends_within(&mut self.child, self.database.as_deref(), machine, time)
     }
 }
 
@@ -455,38 +454,6 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Waits for the end of a process on a machine whose clocks are stopped. At most this much time
-/// passes there, and only while the process is at rest: slow work does not count as late.
-#[track_caller]
-pub(crate) fn ends_within(child: &mut Child, machine: &Machine, time: Duration) -> ExitStatus {
-    let pid = child.id();
-    ends_within_if(child, machine, time, || is_at_rest(pid))
-}
-
-/// Whether a server is asleep, and waits for no statement.
-fn does_nothing(pid: u32, database: Option<&str>) -> bool {
-    is_at_rest_and(pid, || database.is_none_or(stores::is_idle))
-}
-
-#[track_caller]
-fn ends_within_if(
-    child: &mut Child,
-    machine: &Machine,
-    time: Duration,
-    is_at_rest: impl Fn() -> bool,
-) -> ExitStatus {
-    let mut left = time;
-    eventually_some("it ends in time", || {
-        let ended = child.try_wait().unwrap();
-        if ended.is_none() && !left.is_zero() && is_at_rest() {
-            let step = left.min(Duration::from_millis(100));
-            machine.jump(step);
-            left -= step;
-        }
-        ended
-    })
 }
 
 /// The address of the last server that wrote to this log.

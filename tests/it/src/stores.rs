@@ -110,7 +110,7 @@ pub(crate) fn cluster() -> Option<&'static Cluster> {
     CLUSTER.as_ref()
 }
 
-/// Whether the server executes nothing for this database, and opens no connection. An answer that it
+/// Whether PostgreSQL executes nothing for this database, and opens no connection. An answer that it
 /// has sent counts as done: its reader is awake.
 pub(crate) fn is_idle(url: &str) -> bool {
     let Some((folder, database)) = place_of(url) else { return true };

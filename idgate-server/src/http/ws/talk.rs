@@ -16,9 +16,9 @@ use super::frame::{Incoming, Opcode};
 use super::socket::{End, Socket};
 use crate::app::{StatusStream, StreamEnd};
 use crate::http::status_event::message;
-use crate::http::stop::stopped;
 use crate::limits::MAX_FRAMES_PER_PING;
 use crate::limits::StreamTimes;
+use crate::work::stop::stopped;
 use idgate_base::clock::{Clock, Sleep};
 
 /// A connection that becomes a stream once its 101 is sent.

@@ -23,6 +23,7 @@ use tokio::time::MissedTickBehavior;
 pub use self::courier::{Courier, Message};
 use self::lanes::{Health, Lanes, Place};
 use crate::limits::WEBHOOK_TIME;
+use crate::work::stop::stopped;
 use idgate_base::clock::{Clock, Stopwatch};
 use idgate_base::entropy::OsEntropy;
 use idgate_base::spans::{Key, Kind, Recording, Tracer, Value};
@@ -90,7 +91,7 @@ impl Delivery {
     /// leases are taken over at the next start.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
         tokio::select! {
-            _ = stop.wait_for(|stop| *stop) => {}
+            () = stopped(&mut stop) => {}
             () = self.work() => {}
         }
         self.finish().await;

@@ -12,6 +12,7 @@ use tokio::time::sleep;
 
 use self::collector::{Collector, Taken};
 use crate::config::Traces;
+use crate::work::stop::stopped;
 use idgate_base::clock::Stopwatch;
 use idgate_base::spans::{Lost, Record, Tracer};
 
@@ -59,13 +60,13 @@ impl SpanExport {
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
         let mut left = Vec::new();
         let mut stopping = stop.clone();
-        let is_late = async {
+        let late = async {
             stopped(&mut stopping).await;
             sleep(LAST_BATCHES).await;
         };
         let is_late = tokio::select! {
             () = self.work(&mut left, &mut stop) => false,
-            () = is_late => true,
+            () = late => true,
         };
         if is_late {
             let count = left.len().saturating_add(self.rest());
@@ -180,9 +181,4 @@ impl SpanExport {
             (self.untold, self.told) = (0, Some(Stopwatch::new()));
         }
     }
-}
-
-/// Waits until `stop` says so or its sender is gone.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
 }

@@ -147,9 +147,11 @@ fn draw(spans: &[Span], span: &Span, depth: usize, text: &mut String) {
 fn serve(stream: TcpStream, (seen, changed): &(Mutex<Seen>, Condvar)) {
     let mut stream = BufReader::new(stream);
     while let Ok((head, body)) = read(&mut stream) {
-        seen.lock().unwrap().requests.push((head, body));
+        let mut now = seen.lock().unwrap();
+        now.requests.push((head, body));
+        // Still locked: once a test sees this request, it changes only the answer to the next one.
         let has_none = |seen: &mut Seen| seen.answer.is_empty();
-        let answer = changed.wait_while(seen.lock().unwrap(), has_none).unwrap().answer.clone();
+        let answer = changed.wait_while(now, has_none).unwrap().answer.clone();
         if stream.get_mut().write_all(answer.as_bytes()).is_err() {
             return;
         }
