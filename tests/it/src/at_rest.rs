@@ -34,6 +34,12 @@ pub(crate) fn does_nothing(pid: u32, database: Option<&str>) -> bool {
     is_at_rest_and(pid, || database.is_none_or(stores::is_idle))
 }
 
+/// Whether a process has ended. Its parent need not have waited for it.
+pub(crate) fn has_ended(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/status"))
+        .map_or(true, |status| status.lines().any(|line| line.starts_with("State:\tZ")))
+}
+
 /// Waits for the end of a process on a machine whose clocks are stopped. At most this much time
 /// passes there, and only while the process and its database do nothing: slow work does not count
 /// as late.

@@ -95,23 +95,21 @@ fn serve_logs_its_listen_address_and_base_url() {
 #[test]
 fn serve_names_missing_settings_and_the_command_for_each() {
     let installation = Installation::new();
-    let lines = |command: &str| {
+    // How many lines name each command, with one more start.
+    let named = || {
+        let _server = installation.serve();
         let log = installation.log();
-        log.lines().filter(|line| line.contains(command)).count()
+        ["idgate client create", "idgate trust add"]
+            .map(|command| log.lines().filter(|line| line.contains(command)).count())
     };
-    let (client, trust) = ("idgate client create", "idgate trust add");
-    drop(installation.serve());
-    assert_eq!((lines(client), lines(trust)), (1, 1), "{}", installation.log());
+    assert_eq!(named(), [1, 1], "{}", installation.log());
     let made = installation.create_client("shop", true);
-    drop(installation.serve());
-    assert_eq!((lines(client), lines(trust)), (1, 2), "{}", installation.log());
+    assert_eq!(named(), [1, 2], "{}", installation.log());
     installation.trust(&sample_trust(), &[]);
-    drop(installation.serve());
-    assert_eq!((lines(client), lines(trust)), (1, 2), "{}", installation.log());
+    assert_eq!(named(), [1, 2], "{}", installation.log());
     // A revoked client does not count.
     installation.run_json(&["client", "revoke", &made.client_id, "--json"]);
-    drop(installation.serve());
-    assert_eq!((lines(client), lines(trust)), (2, 2), "{}", installation.log());
+    assert_eq!(named(), [2, 2], "{}", installation.log());
 }
 
 /// The shipped systemd unit and its settings, on a machine whose root is the installation's folder.

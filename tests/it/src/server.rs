@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::{self, Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use idgate_testkit::patience::{eventually_some, patience};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::at_rest::{does_nothing, ends_within};
+use crate::at_rest::{does_nothing, ends_within, has_ended, is_at_rest};
 use crate::http::{Http, Request};
 use crate::machine::{self, Machine};
 use crate::stores;
@@ -29,6 +29,8 @@ pub(crate) struct Installation {
     root: Root,
     environment: Vec<(String, String)>,
     machine: Option<Machine>,
+    /// The process identifiers of the servers that it has started.
+    servers: Mutex<Vec<u32>>,
 }
 
 /// The directory of an installation. If a test fails, it prints the end of the servers' log.
@@ -87,12 +89,16 @@ struct TcpSocket {
 
 impl Installation {
     pub(crate) fn new() -> Self {
-        Self { root: Root::new(), environment: stores::settings(), machine: None }
+        Self::with_environment(stores::settings())
     }
 
     /// An installation with files, whatever store the other tests use.
     pub(crate) fn in_directory() -> Self {
-        Self { root: Root::new(), environment: Vec::new(), machine: None }
+        Self::with_environment(Vec::new())
+    }
+
+    fn with_environment(environment: Vec<(String, String)>) -> Self {
+        Self { root: Root::new(), environment, machine: None, servers: Mutex::default() }
     }
 
     /// An installation whose servers all have the same address, and so the same DID.
@@ -105,8 +111,9 @@ impl Installation {
 
     /// A gateway that shares this database.
     pub(crate) fn on(database: &str) -> Self {
-        let installation = Self { root: Root::new(), environment: Vec::new(), machine: None };
-        installation.with("IDGATE_DATABASE_URL", database).with("IDGATE_INSTANCE_KEY", stores::KEY)
+        Self::in_directory()
+            .with("IDGATE_DATABASE_URL", database)
+            .with("IDGATE_INSTANCE_KEY", stores::KEY)
     }
 
     /// Sets an environment variable for every command.
@@ -163,9 +170,15 @@ impl Installation {
         self.root.0.path().join("data")
     }
 
-    /// The stderr of all servers of this installation.
+    /// The stderr of all servers of this installation. A server writes a line after it has
+    /// answered, so this waits until the servers that still run are at rest.
+    #[track_caller]
     pub(crate) fn log(&self) -> String {
-        fs::read_to_string(self.root.log()).unwrap_or_default()
+        let servers = self.servers.lock().unwrap().clone();
+        eventually("the servers have logged everything", || {
+            servers.iter().all(|pid| has_ended(*pid) || is_at_rest(*pid))
+        });
+        self.root.written()
     }
 
     /// A file next to the data directory.
@@ -246,8 +259,9 @@ impl Installation {
         stdout.read_line(&mut line).unwrap();
         let listening = line.trim_end().strip_prefix("listening on ").unwrap_or_else(|| {
             let _ = child.kill();
-            panic!("the server did not start: {line:?}\n{}", self.log())
+            panic!("the server did not start: {line:?}\n{}", self.root.written())
         });
+        self.servers.lock().unwrap().push(child.id());
         let (listening, base_url) =
             listening.split_once(", reached at ").unwrap_or((listening, listening));
         let address = listening.split_once("://").and_then(|(_, rest)| rest.parse().ok());
@@ -285,13 +299,17 @@ impl Root {
     fn log(&self) -> PathBuf {
         self.0.path().join("server.log")
     }
+
+    /// The text of the servers' log so far.
+    fn written(&self) -> String {
+        fs::read_to_string(self.log()).unwrap_or_default()
+    }
 }
 
 impl Drop for Root {
     fn drop(&mut self) {
-        if thread::panicking()
-            && let Ok(log) = fs::read_to_string(self.log())
-        {
+        let log = if thread::panicking() { self.written() } else { String::new() };
+        if !log.is_empty() {
             let skipped = log.lines().count().saturating_sub(40);
             let last: Vec<_> = log.lines().skip(skipped).collect();
             eprintln!("the servers logged last:\n{}", last.join("\n"));
