@@ -1,22 +1,24 @@
 //! The real binary: an installation for operator commands, and its running server.
 
+mod root;
+
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::{self, Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, mpsc};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 pub(crate) use idgate_testkit::patience::eventually;
 use idgate_testkit::patience::{eventually_some, patience};
 use serde_json::Value;
-use tempfile::TempDir;
 
-use crate::at_rest::{does_nothing, ends_within, has_ended, is_at_rest};
+use self::root::Root;
+use crate::at_rest::{does_nothing, ends_within};
 use crate::http::{Http, Request};
 use crate::machine::{self, Machine};
 use crate::stores;
@@ -29,13 +31,7 @@ pub(crate) struct Installation {
     root: Root,
     environment: Vec<(String, String)>,
     machine: Option<Machine>,
-    /// The process identifiers of the servers that it has started.
-    servers: Mutex<Vec<u32>>,
 }
-
-/// The directory of an installation. If a test fails, it prints the end of the servers' log.
-#[derive(Debug)]
-struct Root(TempDir);
 
 /// The result of a command.
 #[derive(Debug)]
@@ -98,7 +94,7 @@ impl Installation {
     }
 
     fn with_environment(environment: Vec<(String, String)>) -> Self {
-        Self { root: Root::new(), environment, machine: None, servers: Mutex::default() }
+        Self { root: Root::new(), environment, machine: None }
     }
 
     /// An installation whose servers all have the same address, and so the same DID.
@@ -167,23 +163,18 @@ impl Installation {
 
     /// The data directory that it would have without a database.
     pub(crate) fn unused_data_dir(&self) -> PathBuf {
-        self.root.0.path().join("data")
+        self.root.path().join("data")
     }
 
-    /// The stderr of all servers of this installation. A server writes a line after it has
-    /// answered, so this waits until the servers that still run are at rest.
+    /// The stderr of all servers of this installation, with every line of what they have done.
     #[track_caller]
     pub(crate) fn log(&self) -> String {
-        let servers = self.servers.lock().unwrap().clone();
-        eventually("the servers have logged everything", || {
-            servers.iter().all(|pid| has_ended(*pid) || is_at_rest(*pid))
-        });
-        self.root.written()
+        self.root.log()
     }
 
     /// A file next to the data directory.
     pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.root.0.path().join(name);
+        let path = self.root.path().join(name);
         fs::write(&path, content).unwrap();
         path
     }
@@ -243,8 +234,7 @@ impl Installation {
 
     /// Starts the server with `command`.
     pub(crate) fn serve_by(&self, command: Command) -> Server {
-        let log = File::options().create(true).append(true).open(self.root.log()).unwrap();
-        self.serve_into(command, log)
+        self.serve_into(command, self.root.appended())
     }
 
     /// Starts the server with its log elsewhere.
@@ -261,7 +251,7 @@ impl Installation {
             let _ = child.kill();
             panic!("the server did not start: {line:?}\n{}", self.root.written())
         });
-        self.servers.lock().unwrap().push(child.id());
+        self.root.started(child.id());
         let (listening, base_url) =
             listening.split_once(", reached at ").unwrap_or((listening, listening));
         let address = listening.split_once("://").and_then(|(_, rest)| rest.parse().ok());
@@ -280,7 +270,7 @@ impl Installation {
         }
         command
             .args(arguments)
-            .current_dir(self.root.0.path())
+            .current_dir(self.root.path())
             .env("IDGATE_DATA_DIR", self.unused_data_dir())
             .env("IDGATE_LISTEN", "127.0.0.1:0")
             // A test does in a second what others do in a day. Tests about limits switch them on.
@@ -288,32 +278,6 @@ impl Installation {
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null());
         command
-    }
-}
-
-impl Root {
-    fn new() -> Self {
-        Self(TempDir::new().unwrap())
-    }
-
-    fn log(&self) -> PathBuf {
-        self.0.path().join("server.log")
-    }
-
-    /// The text of the servers' log so far.
-    fn written(&self) -> String {
-        fs::read_to_string(self.log()).unwrap_or_default()
-    }
-}
-
-impl Drop for Root {
-    fn drop(&mut self) {
-        let log = if thread::panicking() { self.written() } else { String::new() };
-        if !log.is_empty() {
-            let skipped = log.lines().count().saturating_sub(40);
-            let last: Vec<_> = log.lines().skip(skipped).collect();
-            eprintln!("the servers logged last:\n{}", last.join("\n"));
-        }
     }
 }
 
