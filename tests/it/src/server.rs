@@ -166,7 +166,7 @@ impl Installation {
         self.root.path().join("data")
     }
 
-    /// The stderr of all servers of this installation, with every line of what they have done.
+    /// The stderr of all servers of this installation, once they are at rest.
     #[track_caller]
     pub(crate) fn log(&self) -> String {
         self.root.log()
