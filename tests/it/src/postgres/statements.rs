@@ -46,10 +46,14 @@ impl Logged {
     /// Waits until neither the gateway nor the database is doing anything.
     fn rest(&self) {
         self.server.rest();
+        eventually("nothing is under way", || are_at_rest(&self.processes()));
+    }
+
+    /// The processes of the gateway and of the database now. Those of the database come and go: each
+    /// autovacuum has its own.
+    fn processes(&self) -> Vec<u32> {
         let of_database = self.nodes.cluster.processes().into_iter();
-        let mut all: Vec<u32> = of_database.map(|pid| pid.parse().unwrap()).collect();
-        all.push(self.server.pid());
-        eventually("nothing is under way", || are_at_rest(&all));
+        of_database.map(|pid| pid.parse().unwrap()).chain([self.server.pid()]).collect()
     }
 
     /// Lets this time pass, and waits until everything that became due is done.
